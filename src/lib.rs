@@ -1,0 +1,29 @@
+//! Gatelog: a Datalog policy engine over agent message records.
+//!
+//! Bytes go in at the top, a report comes out at the bottom. The rooms stand in the order in which they may
+//! name each other: a room names only rooms above it.
+
+pub mod source;
+pub mod json;
+pub mod value;
+pub mod lineage;
+
+pub mod syntax;
+pub mod functor;
+pub mod program;
+
+pub mod engine;
+
+pub mod recording;
+pub mod records;
+pub mod facts;
+
+pub mod decision;
+pub mod monitor;
+
+pub mod replay;
+pub mod scenario;
+pub mod report;
+
+#[cfg(feature = "app")]
+pub mod cli;

@@ -1,0 +1,276 @@
+//! What each record was computed from, in space that grows with the session and not with its square.
+//!
+//! In: records in the order of arrival, each with the context it was computed from. Out: inputs, positions and
+//! ancestors. A context is a list that shares its beginning with the context it extends. Ancestor sets are runs of
+//! record numbers, shared by all records of one context. Never: holds one edge per pair.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A record by its number in the session, from 0 in the order of arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId(pub u32);
+
+/// A context by its number in the session. Number 0 is the empty context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContextId(pub u32);
+
+impl ContextId {
+    /// The context of a record that was computed from nothing.
+    pub const EMPTY: Self = Self(0);
+}
+
+/// A set of record numbers as sorted, disjoint, non-adjacent runs `(first, one past the last)`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Runs(Vec<(u32, u32)>);
+
+impl Runs {
+    /// Whether the set holds the record.
+    #[must_use]
+    pub fn contains(&self, record: RecordId) -> bool {
+        let after = self.0.partition_point(|&(start, _)| start <= record.0);
+        after > 0 && self.0.get(after - 1).is_some_and(|&(_, end)| record.0 < end)
+    }
+
+    /// Number of runs, the cost of a union.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|&(start, end)| (end - start) as usize).sum()
+    }
+
+    /// Whether the set holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The records in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = RecordId> + '_ {
+        self.0.iter().flat_map(|&(start, end)| (start..end).map(RecordId))
+    }
+
+    /// Adds one record.
+    pub fn insert(&mut self, record: RecordId) {
+        let number = record.0;
+        match self.0.last_mut() {
+            Some((_, end)) if *end == number => *end += 1,
+            Some((_, end)) if *end > number => self.union(&Self(vec![(number, number + 1)])),
+            Some(_) | None => self.0.push((number, number + 1)),
+        }
+    }
+
+    /// Adds all records of another set. Costs as much as both have runs, and nothing where the other is within this.
+    pub fn union(&mut self, other: &Self) {
+        if other.0.iter().all(|&run| self.covers(run)) {
+            return;
+        }
+        let mut all = Vec::with_capacity(self.0.len() + other.0.len());
+        all.extend_from_slice(&self.0);
+        all.extend_from_slice(&other.0);
+        all.sort_unstable();
+        self.0.clear();
+        for (start, end) in all {
+            match self.0.last_mut() {
+                Some((_, last)) if *last >= start => *last = (*last).max(end),
+                _ => self.0.push((start, end)),
+            }
+        }
+    }
+
+    fn covers(&self, (start, end): (u32, u32)) -> bool {
+        let after = self.0.partition_point(|&(first, _)| first <= start);
+        after > 0 && self.0.get(after - 1).is_some_and(|&(_, last)| end <= last)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Context {
+    parent: ContextId,
+    appended: Box<[RecordId]>,
+    len: u32,
+    /// The records of the context itself.
+    members: Arc<Runs>,
+    /// The members and all that they were computed from.
+    ancestors: Arc<Runs>,
+}
+
+/// The contexts and inputs of one session.
+// Invariant: every record number in a context is below the number of the record that the context was made for.
+#[derive(Debug, Clone)]
+pub struct Lineage {
+    contexts: Vec<Context>,
+    inputs: Vec<ContextId>,
+    /// What was stated about the edge (destination, source) in place of what its place in the context says.
+    stated: BTreeMap<(RecordId, RecordId), Option<Position>>,
+}
+
+/// Where an input stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// 1 for the last input before the output, else 0; -1 where it is unknown.
+    pub proximal: i64,
+    /// Place among the inputs, from 0; -1 where it is unknown.
+    pub message_index: i64,
+}
+
+impl Default for Lineage {
+    fn default() -> Self {
+        let (members, ancestors) = (Arc::default(), Arc::default());
+        let empty =
+            Context { parent: ContextId::EMPTY, appended: Box::default(), len: 0, members, ancestors };
+        Self { contexts: vec![empty], inputs: Vec::new(), stated: BTreeMap::new() }
+    }
+}
+
+impl Lineage {
+    /// Number of records.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    /// Whether no record has arrived.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    /// A context that continues `parent` with further records, in order. Records that `parent` holds already, that come
+    /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, plus the runs of the ancestor set.
+    pub fn extend(&mut self, parent: ContextId, records: &[RecordId]) -> ContextId {
+        let base = self.context(parent);
+        let (mut members, mut ancestors, mut len) =
+            (Arc::clone(&base.members), Arc::clone(&base.ancestors), base.len);
+        let mut appended = Vec::with_capacity(records.len());
+        for &record in records {
+            if members.contains(record) || record.0 as usize >= self.inputs.len() {
+                continue;
+            }
+            appended.push(record);
+            len += 1;
+            Arc::make_mut(&mut members).insert(record);
+            let theirs = Arc::clone(&self.context(self.inputs(record)).ancestors);
+            let all = Arc::make_mut(&mut ancestors);
+            all.insert(record);
+            all.union(&theirs);
+        }
+        if appended.is_empty() {
+            return parent;
+        }
+        let id = ContextId(u32::try_from(self.contexts.len()).unwrap_or(u32::MAX));
+        self.contexts.push(Context { parent, appended: appended.into(), len, members, ancestors });
+        id
+    }
+
+    /// Adds the next record, computed from `inputs`.
+    pub fn push(&mut self, inputs: ContextId) -> RecordId {
+        let id = RecordId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
+        self.inputs.push(inputs);
+        id
+    }
+
+    /// The context that a record was computed from.
+    #[must_use]
+    pub fn inputs(&self, record: RecordId) -> ContextId {
+        self.inputs.get(record.0 as usize).copied().unwrap_or(ContextId::EMPTY)
+    }
+
+    /// Number of records in a context.
+    #[must_use]
+    pub fn context_len(&self, context: ContextId) -> usize {
+        self.context(context).len as usize
+    }
+
+    /// The records of a context with their positions, last first.
+    pub fn members_backwards(&self, context: ContextId) -> impl Iterator<Item = (u32, RecordId)> + '_ {
+        let mut at = context;
+        std::iter::from_fn(move || {
+            let here = self.context(at);
+            if here.len == 0 {
+                return None;
+            }
+            at = here.parent;
+            Some((here.len, &here.appended))
+        })
+        .flat_map(|(len, appended)| {
+            appended
+                .iter()
+                .rev()
+                .enumerate()
+                .map(move |(i, &record)| (len - 1 - u32::try_from(i).unwrap_or(0), record))
+        })
+    }
+
+    /// The records of a context in order.
+    #[must_use]
+    pub fn members(&self, context: ContextId) -> Vec<RecordId> {
+        let mut records: Vec<_> = self.members_backwards(context).map(|(_, record)| record).collect();
+        records.reverse();
+        records
+    }
+
+    /// States what is known of the edge from `source` to `dest`, in place of what the context says; `None` says that
+    /// nothing is known.
+    pub fn state(&mut self, source: RecordId, dest: RecordId, position: Option<Position>) {
+        self.stated.insert((dest, source), position);
+    }
+
+    /// The inputs of a record with what is known of their positions, last first.
+    pub fn edges_backwards(&self, dest: RecordId) -> impl Iterator<Item = (RecordId, Option<Position>)> + '_ {
+        let context = self.inputs(dest);
+        let len = self.context(context).len;
+        self.members_backwards(context).map(move |(index, source)| {
+            let derived = Position { proximal: i64::from(index + 1 == len), message_index: i64::from(index) };
+            (source, self.stated.get(&(dest, source)).copied().unwrap_or(Some(derived)))
+        })
+    }
+
+    /// The records of a context as a set.
+    #[must_use]
+    pub fn member_set(&self, context: ContextId) -> &Runs {
+        &self.context(context).members
+    }
+
+    /// The records of a context and all that they were computed from.
+    #[must_use]
+    pub fn closure(&self, context: ContextId) -> &Runs {
+        &self.context(context).ancestors
+    }
+
+    /// All proper ancestors of a record.
+    #[must_use]
+    pub fn ancestors(&self, record: RecordId) -> &Runs {
+        self.closure(self.inputs(record))
+    }
+
+    fn context(&self, id: ContextId) -> &Context {
+        // The empty context is always there.
+        self.contexts.get(id.0 as usize).unwrap_or(&self.contexts[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_history_is_one_run_and_positions_count_from_the_start() {
+        let mut lineage = Lineage::default();
+        let mut context = ContextId::EMPTY;
+        for _ in 0..100 {
+            let record = lineage.push(context);
+            context = lineage.extend(context, &[record]);
+        }
+        assert_eq!(lineage.closure(context).runs(), 1);
+        assert_eq!(lineage.ancestors(RecordId(50)).len(), 50);
+        assert_eq!(lineage.members(lineage.inputs(RecordId(3))), vec![RecordId(0), RecordId(1), RecordId(2)]);
+        assert_eq!(lineage.members_backwards(lineage.inputs(RecordId(3))).next(), Some((2, RecordId(2))));
+        assert_eq!(lineage.extend(context, &[RecordId(7), RecordId(200)]), context);
+    }
+}

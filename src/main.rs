@@ -1,0 +1,5 @@
+//! The `gatelog` binary.
+
+fn main() -> std::process::ExitCode {
+    gatelog::cli::run()
+}

@@ -1,0 +1,235 @@
+//! Syntax trees to a checked program.
+//!
+//! In: policy texts, with the prelude before them. Out: a [`Program`] that is typed, grounded and stratified, or every
+//! [`Diagnostic`] at once. Never: evaluates, or stops at the first fault.
+
+pub mod rule;
+pub mod types;
+
+use crate::source::{Diagnostic, Sources, Span};
+use crate::value::{Pool, Word};
+
+pub use rule::{
+    Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
+    VariableId,
+};
+pub use types::{Constructor, TypeId, Types};
+
+use crate::syntax::ast::{AggregateKind, ComparisonOperator};
+
+/// A relation, by its number in [`Program::relations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelationId(pub u32);
+
+/// One column of a [`Relation`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub type_id: TypeId,
+}
+
+/// Where the tuples of a relation come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The host fills it (`.input` in the prelude), possibly besides rules of the prelude.
+    Host,
+    /// Rules and facts of the policy or the prelude.
+    Rules,
+    /// Answered from the lineage of the session, never stored. The rules that the prelude states for it are its meaning, and are not run.
+    Lineage(LineageRelation),
+}
+
+/// The relations that [`Origin::Lineage`] answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineageRelation {
+    /// `Edge(source_id, dest_id)`
+    Edge,
+    /// `EdgeData(source_id, dest_id, [proximal, message_index])`
+    EdgeData,
+    /// `CurrentDepends(id)`, empty unless `CurrentDependsPolicyRelevant()` holds.
+    CurrentDepends,
+    /// `ReachableFrom(s, d)`, empty unless `ReachableFromPolicyRelevant()` holds.
+    ReachableFrom,
+}
+
+/// A relation as declared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relation {
+    /// Its name. Names that begin with `__` are the checker's own.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Who fills it.
+    pub origin: Origin,
+    /// Its declaration.
+    pub span: Span,
+    /// The comment above its declaration.
+    pub documentation: String,
+    /// Whether `.output` marks it.
+    pub output: bool,
+}
+
+/// Relations whose rules depend on each other, and those rules. A stratum starts when all before it are complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stratum {
+    /// The relations that this stratum completes.
+    pub relations: Vec<RelationId>,
+    /// Their rules (facts among them), in the order of the text.
+    pub rules: Vec<RuleId>,
+    /// Whether a rule reads a relation of the same stratum.
+    pub recursive: bool,
+}
+
+/// What a decision rule says when it fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DecisionKind {
+    /// `IsAuthorized`
+    Allow,
+    /// `Unauthorized`
+    Deny,
+    /// `Unauthorized` under `@ask`
+    Ask,
+    /// `DenialReason` written by the author; its head says kind, reason and suggestion.
+    Reason,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Text, braces decoded.
+    Text(String),
+    /// A placeholder: the variable's name and the column of [`DecisionRule::fired`] that holds its value.
+    Value {
+        /// Name of the variable.
+        name: String,
+        /// Column of the `fired` relation.
+        column: usize,
+    },
+}
+
+/// A rule (or fact) of a decision relation, with what its annotations say.
+///
+/// The checker lowers `Unauthorized(i) :- body.` to `__fired_N(i, v, …) :- body.` with a column for each placeholder,
+/// `DenialReason(i, kind, message, first suggestion) :- __fired_N(i, v, …).`, and the prelude has
+/// `Unauthorized(i) :- DenialReason(i, "block", _, _).` A direct `DenialReason` rule fires into
+/// `__fired_N(i, kind, reason, suggestion)`; an `IsAuthorized` rule into `__fired_N(i, v, …)`, which `IsAuthorized` copies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecisionRule {
+    /// What it says.
+    pub kind: DecisionKind,
+    /// Holds a tuple for each firing: the index of the action, then placeholders (or the columns of `DenialReason`).
+    pub fired: RelationId,
+    /// `@id`, else `Relation@file:line`.
+    pub id: String,
+    /// The head.
+    pub span: Span,
+    /// `@deny_message`, or none. In a message, a piece is text or a placeholder.
+    pub message: Option<Vec<Piece>>,
+    /// `@suggestion`s, in order.
+    pub suggestions: Vec<String>,
+    /// `@tool_pattern`: an anchored full match.
+    pub tool_pattern: Option<String>,
+    /// `@url_pattern`: an anchored full match.
+    pub url_pattern: Option<String>,
+    /// `@broad`, `@category`, `@tag` and their values.
+    pub metadata: Vec<(String, String)>,
+    /// The lowered rules of this source rule, one for each disjunct.
+    pub rules: Vec<RuleId>,
+}
+
+/// A policy that is typed, grounded and stratified.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Every text, prelude first.
+    pub sources: Sources,
+    /// The types.
+    pub types: Types,
+    /// The relations, by [`RelationId`].
+    pub relations: Vec<Relation>,
+    /// The rules and facts, by [`RuleId`].
+    pub rules: Vec<Rule>,
+    /// All strata, in an order in which they can be evaluated.
+    pub strata: Vec<Stratum>,
+    /// The rules of decision relations, in the order of the files and lines.
+    pub decision_rules: Vec<DecisionRule>,
+    /// For each relation, the relations that its rules read, directly or through others (itself included), in
+    /// ascending order: what has to be evaluated for it.
+    pub needs: Vec<Vec<RelationId>>,
+    /// The constants of the rules.
+    pub pool: Pool,
+    /// Warnings met on the way.
+    pub warnings: Vec<Diagnostic>,
+    /// `sha256:…` over the policy texts (the prelude is the version's).
+    pub digest: String,
+}
+
+impl Program {
+    /// The relation of that name.
+    #[must_use]
+    pub fn relation(&self, name: &str) -> Option<RelationId> {
+        let at = self.relations.iter().position(|relation| relation.name == name)?;
+        u32::try_from(at).ok().map(RelationId)
+    }
+
+    /// What was declared for a relation.
+    #[must_use]
+    pub fn schema(&self, id: RelationId) -> Option<&Relation> {
+        self.relations.get(id.0 as usize)
+    }
+
+    /// A word as a person reads it: texts bare at the top, `[a, b]` for records, `$Name(a)` for variants.
+    #[must_use]
+    pub fn show(&self, word: Word, type_id: TypeId, pool: &Pool) -> String {
+        self.types.show(word, type_id, pool)
+    }
+}
+
+/// The policy that is always loaded, as its author would write it.
+pub const PRELUDE: &str = include_str!("../../policies/prelude.dl");
+
+/// The name that messages show for [`PRELUDE`].
+pub const PRELUDE_NAME: &str = "prelude.dl";
+
+/// Where the texts of included files come from: filled by whoever may open files.
+pub trait Includes {
+    /// The text of `path` as written in the file named `from`, and the name to show for it.
+    ///
+    /// # Errors
+    /// Says why there is none, in words (outside the policy's root, not there, unreadable).
+    fn include(&mut self, from: &str, path: &str) -> Result<(String, String), String>;
+}
+
+/// No file may be included.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoIncludes;
+
+impl Includes for NoIncludes {
+    fn include(&mut self, _from: &str, path: &str) -> Result<(String, String), String> {
+        Err(format!("`{path}` cannot be read here"))
+    }
+}
+
+/// What a refused policy comes back as: the texts, so that findings can be drawn, and every finding (warnings too).
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// Every text, prelude first.
+    pub sources: Sources,
+    /// At least one error.
+    pub findings: Vec<Diagnostic>,
+}
+
+/// Checks the policy that these files (name, text) make together.
+///
+/// # Errors
+/// Every finding, where at least one is an error.
+pub fn check(_files: &[(String, String)], _includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
+    Err(Box::new(Refusal { sources: Sources::default(), findings: Vec::new() }))
+}
+
+// The operators of the syntax tree are those of the checked rules.
+/// Comparison operators.
+pub type Operator = ComparisonOperator;
+/// Aggregates.
+pub type AggregateFunction = AggregateKind;

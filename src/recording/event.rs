@@ -1,0 +1,171 @@
+//! One event, whichever library wrote it.
+
+use crate::json::Json;
+
+/// One event of a session. Absent, null and empty schema keys are the same.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Event {
+    /// Its number in the file, from 0 (partial and repeated events count).
+    pub index: usize,
+    /// `id`; may be empty.
+    pub id: String,
+    /// `invocationId`; may be empty.
+    pub invocation_id: String,
+    /// `author`; may be empty.
+    pub author: String,
+    /// `branch`, dots between its segments; empty for none.
+    pub branch: String,
+    /// `timestamp` as RFC 3339 in UTC with as many fraction digits as needed; empty for none.
+    pub time: String,
+    /// `content.role`; says nothing about who spoke.
+    pub role: String,
+    /// Whether there is a `content` with parts.
+    pub has_content: bool,
+    /// `content.parts`, in order.
+    pub parts: Vec<Part>,
+    /// `actions`; empty where absent.
+    pub actions: Actions,
+    /// Whether the event had an `actions` key that is not null.
+    pub has_actions: bool,
+    /// `longRunningToolIds`.
+    pub long_running: Vec<String>,
+    /// `errorCode`; empty for none.
+    pub error_code: String,
+    /// `errorMessage`; empty for none.
+    pub error_message: String,
+    /// `nodeInfo.path`; empty for none.
+    pub node_path: String,
+    /// `isolationScope`; empty for none.
+    pub isolation_scope: String,
+    /// `customMetadata`, as written.
+    pub custom_metadata: Option<Json>,
+    /// `output` of a workflow node, as written.
+    pub output: Option<Json>,
+    /// `inputTranscription.text`, `outputTranscription.text`; live speech, outside parts.
+    pub transcriptions: Vec<String>,
+}
+
+impl Event {
+    /// Whether the event says that it came through another agent: a key of `customMetadata` that begins with `a2a`.
+    #[must_use]
+    pub fn came_through_agent(&self) -> bool {
+        match &self.custom_metadata {
+            Some(Json::Object(fields)) => {
+                fields.iter().any(|(key, _)| key.to_ascii_lowercase().starts_with("a2a"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Who wrote the event: a person only where the author is `user`, there is content, it is no compaction, rewind or
+    /// task hand-back, and it did not come through another agent.
+    #[must_use]
+    pub fn writer(&self) -> Author {
+        if self.author != "user" {
+            return Author::Agent;
+        }
+        let framework = self.actions.compaction.is_some() || self.actions.rewind_before.is_some();
+        if self.has_content && !framework && self.node_path.is_empty() && !self.came_through_agent() {
+            Author::Person
+        } else if self.came_through_agent() {
+            Author::Agent
+        } else {
+            Author::Framework
+        }
+    }
+}
+
+/// Who wrote an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// A person.
+    Person,
+    /// An agent, or another agent through an agent-to-agent channel.
+    Agent,
+    /// The framework, under the author `user`: compaction, rewind, task hand-back.
+    Framework,
+}
+
+/// One part of an event's content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// `thought`
+    pub thought: bool,
+    /// `thoughtSignature`, decoded; none where absent.
+    pub thought_signature: Option<Vec<u8>>,
+    /// Further schema keys of the part or its call or response that are not supported by default, as written (`willContinue`, `videoMetadata`, `partMetadata`, …): a
+    /// session with any stops there.
+    pub unsupported: Vec<(String, Json)>,
+}
+
+/// What a part is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartKind {
+    /// `text`
+    Text(String),
+    /// `functionCall`
+    Call {
+        /// Its id; empty for none.
+        id: String,
+        /// Tool name; empty for none.
+        name: String,
+        /// `args` as written; none where absent or null.
+        arguments: Option<Json>,
+    },
+    /// `functionResponse`
+    Response {
+        /// Id of the call it answers; empty for none.
+        id: String,
+        /// Tool name; empty for none.
+        name: String,
+        /// `response` as written; none where absent or null.
+        response: Option<Json>,
+    },
+    /// No payload: `{}`, or a signature alone.
+    Empty,
+    /// A payload that is not supported by default: see [`Part::unsupported`].
+    Unsupported,
+}
+
+/// `actions` of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Actions {
+    /// `stateDelta`, key and value as written, in order.
+    pub state_delta: Vec<(String, Json)>,
+    /// `artifactDelta`: file name and version.
+    pub artifact_delta: Vec<(String, i64)>,
+    /// `transferToAgent`; empty for none.
+    pub transfer_to_agent: String,
+    /// `escalate`
+    pub escalate: bool,
+    /// `requestedToolConfirmations`: call id and what was asked.
+    pub requested_confirmations: Vec<(String, ToolConfirmation)>,
+    /// `requestedAuthConfigs`: the call ids; the configurations hold secrets and are not kept.
+    pub requested_auth: Vec<String>,
+    /// `compaction`: what replaces older events.
+    pub compaction: Option<Compaction>,
+    /// `rewindBeforeInvocationId`
+    pub rewind_before: Option<String>,
+}
+
+/// One entry of `requestedToolConfirmations`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolConfirmation {
+    /// `hint`; may be empty.
+    pub hint: String,
+    /// `payload`, as written.
+    pub payload: Option<Json>,
+}
+
+/// `actions.compaction`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// `startTimestamp` as RFC 3339, like [`Event::time`].
+    pub start: String,
+    /// `endTimestamp`, likewise.
+    pub end: String,
+    /// `compactedContent.parts`
+    pub parts: Vec<Part>,
+}

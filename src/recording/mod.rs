@@ -1,0 +1,138 @@
+//! Bytes of a recorded session to events.
+//!
+//! In: the bytes of a file. Out: one [`Recording`] with its events in the order of the file, whichever library wrote
+//! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
+
+pub mod event;
+
+pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
+
+/// The shapes of recordings that are recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A session document with its events.
+    Session,
+    /// A bare list of events.
+    EventList,
+    /// One event a line.
+    EventLines,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// How it was recognised.
+    pub shape: Shape,
+    /// `id` of the session; empty where there is none.
+    pub session_id: String,
+    /// `appName`; empty where there is none.
+    pub app_name: String,
+    /// `userId`; empty where there is none.
+    pub user_id: String,
+    /// Events in file order, partial ones left out, repetitions of an equal event left out.
+    pub events: Vec<Event>,
+    /// The fault at which the session stops; events before it stand.
+    pub stop: Option<Stop>,
+    /// Calls at and after the stop, in order, as far as they can still be made out: they are listed as denied.
+    pub unread_calls: Vec<UnreadCall>,
+    /// What was noticed and does not stop the session: unknown keys, ignored partial events, old fields.
+    pub notices: Vec<Notice>,
+}
+
+/// A call after the place where a session stops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadCall {
+    /// Number of the event, from 0.
+    pub event: usize,
+    /// Its id, if it can be made out.
+    pub event_id: String,
+    /// The author of the event.
+    pub agent: String,
+    /// Id of the call; empty where it has none.
+    pub call_id: String,
+    /// Name of the tool.
+    pub tool: String,
+    /// The arguments as ordinary JSON where they are strict JSON, else `{}`.
+    pub arguments: String,
+}
+
+/// Why a session stops: what cannot be judged is denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// The kind, as reports name it.
+    pub kind: StopKind,
+    /// Number of the event, from 0, where the fault lies in one.
+    pub event: Option<usize>,
+    /// Id of the event; empty where it cannot be made out.
+    pub event_id: String,
+    /// Number of the part, from 0, where the fault lies in one.
+    pub part: Option<usize>,
+    /// What is wrong, where, in words.
+    pub text: String,
+}
+
+/// The kinds of [`Stop`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the kind of that name in reports")]
+pub enum StopKind {
+    UnsupportedPart,
+    BadJson,
+    BadNumber,
+    DuplicateKey,
+    BadUnicode,
+    TooDeep,
+    TooLarge,
+    BadShape,
+    ConflictingEvent,
+    UnencodableValue,
+}
+
+impl StopKind {
+    /// The name in reports, such as `unsupported_part`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnsupportedPart => "unsupported_part",
+            Self::BadJson => "bad_json",
+            Self::BadNumber => "bad_number",
+            Self::DuplicateKey => "duplicate_key",
+            Self::BadUnicode => "bad_unicode",
+            Self::TooDeep => "too_deep",
+            Self::TooLarge => "too_large",
+            Self::BadShape => "bad_shape",
+            Self::ConflictingEvent => "conflicting_event",
+            Self::UnencodableValue => "unencodable_value",
+        }
+    }
+}
+
+/// Something noticed, once per kind, as an assumption or warning in the report.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// A stable word, such as `unknown_keys`.
+    pub kind: String,
+    /// In words.
+    pub text: String,
+}
+
+/// Why a file is no recording that can be read.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says it")]
+pub enum RecordingError {
+    #[error("{seen}; {accepted}")]
+    Unrecognised { seen: String, accepted: &'static str },
+    #[error("this is {what}: recognised, not supported yet; {accepted}")]
+    NotYet { what: String, accepted: &'static str },
+    #[error("not UTF-8: byte {at} is not text; {accepted}")]
+    NotText { at: usize, accepted: &'static str },
+    #[error("empty: there is no session in it; {accepted}")]
+    Empty { accepted: &'static str },
+}
+
+/// Reads one recording; its shape is recognised from the content.
+///
+/// # Errors
+/// Where the bytes are no recording at all. A fault inside a session is no error: the recording says where it stops.
+pub fn read(_bytes: &[u8]) -> Result<Recording, RecordingError> {
+    Err(RecordingError::Empty { accepted: "" })
+}

@@ -1,0 +1,277 @@
+//! The words of the record graph.
+
+use crate::lineage::RecordId;
+
+/// Who produced a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A model.
+    Assistant,
+    /// A system instruction.
+    System,
+    /// A person.
+    User,
+    /// Anything else: tool results, summaries, other agents.
+    Agent,
+}
+
+/// What kind of part a record came from, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the kind of that name")]
+pub enum RecordKind {
+    Text,
+    Thought,
+    Call,
+    Response,
+    Summary,
+    Resource,
+    Signature,
+    /// Written by hand in a test.
+    Given,
+}
+
+/// The event that a record came from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordEvent {
+    /// `id`
+    pub event_id: String,
+    /// `invocationId`
+    pub invocation_id: String,
+    /// `author`
+    pub author: String,
+    /// `branch`
+    pub branch: String,
+    /// Number of the record in its session, from 0 (tests may say otherwise).
+    pub seq: i64,
+    /// RFC 3339
+    pub time: String,
+}
+
+/// One node of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its id: a truncated hash over everything that makes it what it is.
+    pub id: String,
+    /// What kind of part it came from.
+    pub kind: RecordKind,
+    /// Text, or ordinary JSON, or nothing.
+    pub contents: String,
+    /// `[]`, or the calls of the part: `[{"arguments":"…","name":"pay"}]`.
+    pub tools_json: String,
+    /// The event's author.
+    pub agent: String,
+    /// Who produced it.
+    pub role: Role,
+    /// Its own label; may be empty.
+    pub entity: String,
+    /// The authenticated recorder; may be empty.
+    pub principal: String,
+    /// Canonical JSON of the part.
+    pub metadata: Option<String>,
+    /// Where it came from, where that is known.
+    pub event: Option<RecordEvent>,
+}
+
+/// A proposed call, by its number in the session, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallNumber(pub u32);
+
+/// A call that a model proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProposedCall {
+    /// The record of the call.
+    pub record: RecordId,
+    /// Its id; may be empty or used by several calls.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments as ordinary JSON; `{}` where there are none.
+    pub arguments: String,
+    /// The author of its event.
+    pub agent: String,
+    /// The records of all parts of the event that holds the call, and its reads so far.
+    pub current: Vec<RecordId>,
+    /// Id of its event.
+    pub event_id: String,
+    /// Time of its event, RFC 3339; may be empty.
+    pub time: String,
+    /// Why it is denied without asking a policy: no name, arguments that are no object, a malformed call.
+    pub refused: Option<String>,
+    /// The answer of a person that counts for it now.
+    pub approval: Option<Approval>,
+}
+
+/// A person's answer to the request for approval of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Whether it says yes.
+    pub confirmed: bool,
+    /// The ask rules that it covers.
+    pub scope: ApprovalScope,
+    /// Time of the answer, RFC 3339; may be empty.
+    pub time: String,
+}
+
+/// Which ask rules an answer covers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApprovalScope {
+    /// All ask rules of the call: the request did not say.
+    All,
+    /// The rules whose reasons the person was shown, by rule id.
+    Rules(Vec<String>),
+}
+
+/// What a recording says happened to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the outcome of that name")]
+pub enum CallOutcome {
+    Ok,
+    Error,
+    Denied,
+    Pending,
+    Unmatched,
+    /// No answer is recorded.
+    None,
+}
+
+impl CallOutcome {
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Pending => "pending",
+            Self::Unmatched => "unmatched",
+            Self::None => "none",
+        }
+    }
+}
+
+/// Status of a row of `ToolOutcome`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the status of that name")]
+pub enum Status {
+    Running,
+    Ok,
+    Error,
+    Denied,
+    Pending,
+    Answered,
+    Violated,
+    Unmatched,
+    Ungated,
+}
+
+impl Status {
+    /// The name in `ToolOutcome`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Pending => "pending",
+            Self::Answered => "answered",
+            Self::Violated => "violated",
+            Self::Unmatched => "unmatched",
+            Self::Ungated => "ungated",
+        }
+    }
+
+    /// The status of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::Running,
+            Self::Ok,
+            Self::Error,
+            Self::Denied,
+            Self::Pending,
+            Self::Answered,
+            Self::Violated,
+            Self::Unmatched,
+            Self::Ungated,
+        ]
+        .into_iter()
+        .find(|status| status.name() == name)
+    }
+}
+
+/// A row of a session relation beside the records themselves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the prelude says what each relation and column means")]
+pub enum SessionFact {
+    ToolResult {
+        record: RecordId,
+        tool: String,
+        arguments: String,
+    },
+    ProposedCall {
+        record: RecordId,
+        call_id: String,
+        tool: String,
+        arguments: String,
+    },
+    ToolOutcome {
+        record: RecordId,
+        call_id: String,
+        tool: String,
+        arguments: String,
+        status: Status,
+    },
+    ToolOutput {
+        record: RecordId,
+        tool: String,
+        arguments: String,
+    },
+    Confirmation {
+        record: RecordId,
+        call_id: String,
+        confirmed: bool,
+        hint: String,
+        payload: String,
+        principal: String,
+    },
+    StateWrite {
+        record: RecordId,
+        scope: String,
+        key: String,
+        value: String,
+    },
+    StateRead {
+        record: RecordId,
+        scope: String,
+        key: String,
+        value: String,
+    },
+    ArtifactWrite {
+        record: RecordId,
+        filename: String,
+        version: i64,
+    },
+    ArtifactRead {
+        record: RecordId,
+        filename: String,
+        version: i64,
+    },
+    EdgePrincipal {
+        source: RecordId,
+        dest: RecordId,
+        principal: String,
+    },
+    EdgeEntity {
+        source: RecordId,
+        dest: RecordId,
+        entity: String,
+    },
+    ToolSource {
+        tool: String,
+        source: String,
+    },
+    SessionUser {
+        id: String,
+    },
+}

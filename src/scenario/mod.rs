@@ -1,0 +1,1 @@
+//! Policy tests: a test file to passes and failures.
