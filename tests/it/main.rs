@@ -1,1 +1,9 @@
 //! The integration tests: one binary.
+#![expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
+#![expect(clippy::panic, reason = "a fixture that cannot be read fails the run")]
+
+mod cases;
+mod conformance;
+mod layers;
+mod replay;
+mod support;
