@@ -20,9 +20,9 @@ pub enum Json {
     /// A text, escapes decoded.
     Text(Box<str>),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<Self>),
     /// An object in the order of the text. No key occurs twice.
-    Object(Vec<(Box<str>, Json)>),
+    Object(Vec<(Box<str>, Self)>),
 }
 
 /// Why a text is not strict JSON, and where.

@@ -186,11 +186,11 @@ pub struct Annotation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `a, b`
-    And(Vec<Condition>),
+    And(Vec<Self>),
     /// `a ; b`
-    Or(Vec<Condition>),
+    Or(Vec<Self>),
     /// `! a`, also over parentheses.
-    Not(Box<Condition>, Span),
+    Not(Box<Self>, Span),
     /// `R(x, y)`
     Atom(Atom),
     /// `a < b`

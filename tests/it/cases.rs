@@ -68,7 +68,7 @@ fn cases() {
             let waits = later.iter().position(|(of, run)| *of == case && *run == arguments);
             match (waits.map(|place| later.remove(place)), found.is_empty()) {
                 (Some(_), true) => {
-                    faults.push(format!("{case}: {arguments}: passes now; take it out of LATER"))
+                    faults.push(format!("{case}: {arguments}: passes now; take it out of LATER"));
                 }
                 (Some(_), false) | (None, true) => {}
                 (None, false) => {
