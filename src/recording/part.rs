@@ -1,0 +1,115 @@
+//! `content.parts` to parts.
+
+use crate::json::Json;
+use crate::recording::StopKind;
+use crate::recording::bytes;
+use crate::recording::event::{Part, PartKind};
+use crate::recording::fields::{Fields, Wrong, is_blank, join};
+
+const PART: &[&str] = &["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
+const CALL: &[&str] = &["id", "name", "args"];
+const RESPONSE: &[&str] = &["id", "name", "response"];
+
+/// Inline data of more decoded bytes than this is refused as such.
+const MAX_INLINE: usize = 10_000_000;
+
+/// Reads a list of parts that stands at `place`.
+pub(crate) fn parts(items: &[Json], place: &str) -> Result<Vec<Part>, Wrong> {
+    let mut parts = Vec::with_capacity(items.len());
+    for (index, item) in items.iter().enumerate() {
+        let part = part(item, &format!("{place}[{index}]"));
+        parts.push(part.map_err(|wrong| Wrong { part: Some(index), ..wrong })?);
+    }
+    Ok(parts)
+}
+
+fn part(json: &Json, place: &str) -> Result<Part, Wrong> {
+    let fields = Fields::new(json, place, PART)?;
+    if let Some((key, value)) = fields.others(PART).find(|(_, value)| !is_blank(value)) {
+        return Err(unsupported(place, key, value));
+    }
+    let text = match fields.value("text") {
+        Some(_) => Some(fields.text("text")?),
+        None => None,
+    };
+    let call = fields.object("functionCall", CALL)?;
+    let response = fields.object("functionResponse", RESPONSE)?;
+    let kind = match (call, response, text) {
+        (Some(call), None, text) if text.as_deref().is_none_or(str::is_empty) => call_of(&call)?,
+        (None, Some(response), text) if text.as_deref().is_none_or(str::is_empty) => response_of(&response)?,
+        (None, None, Some(text)) => PartKind::Text(text),
+        (None, None, None) => PartKind::Empty,
+        (Some(_), Some(_), _) | (Some(_), None, _) | (None, Some(_), _) => {
+            let text = format!("`{place}` has more than one of text, function call and function response");
+            return Err(Wrong::new(StopKind::BadShape, text));
+        }
+    };
+    Ok(Part {
+        kind,
+        thought: fields.flag("thought")?,
+        thought_signature: signature(&fields)?,
+        unsupported: Vec::new(),
+    })
+}
+
+fn signature(fields: &Fields<'_>) -> Result<Option<Vec<u8>>, Wrong> {
+    let text = fields.text("thoughtSignature")?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match bytes::base64(&text) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => Err(Wrong::shape(&fields.place("thoughtSignature"), "base64")),
+    }
+}
+
+fn call_of(fields: &Fields<'_>) -> Result<PartKind, Wrong> {
+    supported(fields, CALL)?;
+    Ok(PartKind::Call {
+        id: fields.text("id")?,
+        name: fields.text("name")?,
+        arguments: fields.value("args").cloned(),
+    })
+}
+
+fn response_of(fields: &Fields<'_>) -> Result<PartKind, Wrong> {
+    supported(fields, RESPONSE)?;
+    Ok(PartKind::Response {
+        id: fields.text("id")?,
+        name: fields.text("name")?,
+        response: fields.value("response").cloned(),
+    })
+}
+
+/// Refuses a further key of a call or response, unless it says nothing (`willContinue: false` does not either).
+fn supported(fields: &Fields<'_>, known: &[&str]) -> Result<(), Wrong> {
+    match fields.others(known).find(|(_, value)| !is_blank(value) && **value != Json::Bool(false)) {
+        Some((key, value)) => Err(unsupported(fields.own_place(), key, value)),
+        None => Ok(()),
+    }
+}
+
+fn unsupported(place: &str, key: &str, value: &Json) -> Wrong {
+    let place = join(place, key);
+    if inline_size(value) > MAX_INLINE {
+        let text = format!("`{place}` holds more than {MAX_INLINE} bytes of inline data");
+        return Wrong::new(StopKind::TooLarge, text);
+    }
+    Wrong::new(StopKind::UnsupportedPart, format!("`{place}` is no supported part of a message"))
+}
+
+/// Bytes of inline data in a part's value or in the items of `functionResponse.parts`; about, from the length of base64.
+fn inline_size(value: &Json) -> usize {
+    let own = |value: &Json| match value.field("data") {
+        Some(Json::Text(text)) => text.len() / 4 * 3,
+        Some(Json::Array(items)) => items.len(),
+        Some(_) | None => 0,
+    };
+    let inner = |item: &Json| {
+        ["inlineData", "inline_data"].iter().filter_map(|key| item.field(key)).map(own).max().unwrap_or(0)
+    };
+    match value {
+        Json::Array(items) => items.iter().map(inner).max().unwrap_or(0),
+        _ => own(value),
+    }
+}
