@@ -16,7 +16,8 @@ pub(crate) struct Wrong {
 impl Wrong {
     /// A value of another kind than its key asks for.
     pub(crate) fn shape(place: &str, expected: &str) -> Self {
-        Self::new(StopKind::BadShape, format!("`{}` is not {expected}", shown(place)))
+        let subject = if place.is_empty() { "the whole".to_owned() } else { format!("`{}`", shown(place)) };
+        Self::new(StopKind::BadShape, format!("{subject} is not {expected}"))
     }
 
     pub(crate) fn new(kind: StopKind, text: String) -> Self {
@@ -39,12 +40,11 @@ impl<'a> Fields<'a> {
     /// or underscores alone, since another reader might take it for that one.
     pub(crate) fn new(json: &'a Json, place: &str, known: &[&str]) -> Result<Self, Wrong> {
         let Json::Object(members) = json else { return Err(Wrong::shape(place, "an object")) };
-        let folded: Vec<String> = known.iter().map(|key| fold(key)).collect();
         let mut values: BTreeMap<String, (&str, &Json)> = BTreeMap::new();
         for (written, value) in members {
             let key = camel(written);
             let is_known = known.contains(&key.as_str());
-            if !is_known && folded.contains(&fold(written)) {
+            if !is_known && is_lookalike(written, known) {
                 let text = format!("`{}` is no spelling of a key that is known here", join(place, written));
                 return Err(Wrong::new(StopKind::BadShape, text));
             }
@@ -151,7 +151,7 @@ pub(crate) fn is_hollow(value: &Json) -> bool {
     }
 }
 
-/// A path with one more step.
+/// A path with one more step, the key cut to what a message can carry.
 pub(crate) fn join(place: &str, key: &str) -> String {
     if place.is_empty() { shown(key) } else { format!("{place}.{}", shown(key)) }
 }
@@ -181,8 +181,9 @@ pub(crate) fn camel(key: &str) -> String {
     out
 }
 
-fn fold(key: &str) -> String {
-    key.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect()
+fn is_lookalike(key: &str, known: &[&str]) -> bool {
+    let letters = key.replace('_', "");
+    known.iter().any(|known| known.eq_ignore_ascii_case(&letters))
 }
 
 #[cfg(test)]

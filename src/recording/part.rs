@@ -113,3 +113,58 @@ fn inline_size(value: &Json) -> usize {
         _ => own(value),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop_of(text: &str) -> (StopKind, Option<usize>, String) {
+        let json = crate::json::parse(text).unwrap();
+        let Json::Array(items) = json else { panic!("not a list") };
+        let wrong = parts(&items, "parts").unwrap_err();
+        (wrong.kind, wrong.part, wrong.text)
+    }
+
+    #[test]
+    fn unsupported_fields_are_named_as_written() {
+        let rows = [
+            (r#"[{"fileData": {"fileUri": "x"}}]"#, "parts[0].fileData"),
+            (r#"[{}, {"text": "x", "part_metadata": {"a": 1}}]"#, "parts[1].part_metadata"),
+            (r#"[{"toolCall": {"id": "x"}}]"#, "parts[0].toolCall"),
+            (r#"[{"something": 5}]"#, "parts[0].something"),
+            (
+                r#"[{"functionCall": {"name": "x", "willContinue": true}}]"#,
+                "parts[0].functionCall.willContinue",
+            ),
+            (r#"[{"function_response": {"scheduling": "SILENT"}}]"#, "parts[0].function_response.scheduling"),
+        ];
+        for (text, place) in rows {
+            let (kind, part, words) = stop_of(text);
+            assert_eq!(kind, StopKind::UnsupportedPart, "{text}");
+            assert_eq!(part, Some(if place.starts_with("parts[1]") { 1 } else { 0 }), "{text}");
+            assert_eq!(words, format!("`{place}` is no supported part of a message"));
+        }
+    }
+
+    #[test]
+    fn empty_fields_say_nothing() {
+        let text = r#"{"text": "x", "inlineData": null, "videoMetadata": {}, "thought": null,
+            "functionCall": null}"#;
+        let json = crate::json::parse(text).unwrap();
+        let read = parts(&[json], "parts").unwrap();
+        let kinds: Vec<_> = read.into_iter().map(|part| part.kind).collect();
+        assert_eq!(kinds, [PartKind::Text("x".to_owned())]);
+    }
+
+    #[test]
+    fn inline_data_past_the_limit_is_too_large() {
+        let data = |length: usize| {
+            let text = Json::Text("A".repeat(length).into());
+            let inline = Json::Object(vec![("data".into(), text)]);
+            Json::Object(vec![("inlineData".into(), inline)])
+        };
+        let kind = |part: Json| parts(&[part], "parts").unwrap_err().kind;
+        assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
+        assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
+    }
+}

@@ -72,7 +72,7 @@ const SILENT_ACTIONS: &[&str] =
 
 const CONTENT: &[&str] = &["parts", "role"];
 
-/// Names of keys that were ignored, in the order in which they were met.
+/// Names of keys that were ignored: objects in the order of the file, the keys of one object sorted.
 #[derive(Debug, Default)]
 pub(crate) struct Ignored {
     names: Vec<String>,
@@ -107,11 +107,11 @@ pub(crate) fn is_partial(json: &Json) -> bool {
 pub(crate) fn event(json: &Json, index: usize, ignored: &mut Ignored) -> Result<Event, Wrong> {
     let known = [READ, SILENT, OUTSIDE].concat();
     let fields = Fields::new(json, "", &known)?;
-    for (key, _) in fields.others(&known) {
-        ignored.note(key);
-    }
     if READ.iter().all(|key| fields.value(key).is_none()) {
         return Err(Wrong::new(StopKind::BadShape, "the object has no field of an event".to_owned()));
+    }
+    for (key, _) in fields.others(&known) {
+        ignored.note(key);
     }
     for key in OUTSIDE {
         no_text_outside_parts(&fields, key)?;

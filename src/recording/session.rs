@@ -26,8 +26,8 @@ pub(crate) fn assemble(bytes: &[u8], layout: &Layout) -> Recording {
     let mut stop = around.after.map(|wrong| stop_of(wrong, None, String::new()));
     let mut unread_calls = Vec::new();
     if let Some(halt) = halt {
-        let rest = layout.slots.get(halt.from..).unwrap_or_default();
-        let events = skim::events(bytes, rest, halt.from);
+        let rest = [layout.slots.get(halt.from..).unwrap_or_default(), &layout.doubled].concat();
+        let events = skim::events(bytes, &rest, halt.from);
         let id = events.first().filter(|_| halt.event.is_some()).map(|event| event.id.clone());
         stop = Some(stop_of(halt.wrong, halt.event, id.unwrap_or_default()));
         unread_calls = skim::calls(events);

@@ -14,6 +14,8 @@ pub(crate) const ACCEPTED: &str =
 pub(crate) struct Layout {
     pub(crate) shape: Shape,
     pub(crate) slots: Vec<Slot>,
+    /// Events of a second list under the same key: they are never read, since the doubled key stops the session.
+    pub(crate) doubled: Vec<Slot>,
     /// Where the list of events stands in a session document, or the whole list; none where nothing is around the events.
     pub(crate) list: Option<Span>,
 }
@@ -51,7 +53,7 @@ fn object(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     }
     let session = has(&members, "id") && (has(&members, "appName") || has(&members, "userId"));
     if has(&members, "events") && !is_span(&members) || session && !is_event(bytes, &members) {
-        return self::session(bytes, at, &members);
+        return session_document(bytes, at, &members);
     }
     if let Some(what) = other_object(bytes, &members) {
         return Err(not_yet(what));
@@ -79,8 +81,9 @@ fn is_span(members: &Members) -> bool {
         || has(members, "startTime") && (has(members, "traceId") || has(members, "context"))
 }
 
-fn session(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, RecordingError> {
-    let events = members.iter().find(|(key, _)| key == "events").map(|(_, span)| *span);
+fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, RecordingError> {
+    let mut lists = members.iter().filter(|(key, _)| key == "events").map(|(_, span)| *span);
+    let events = lists.next();
     if let Some(field) = early(bytes, members) {
         return Err(not_yet(format!("a session file from before ADK 1.0 (`{field}`)")));
     }
@@ -96,8 +99,9 @@ fn session(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, Recordi
         return Err(not_yet("a golden file of `adk test`"));
     }
     probe(bytes, &slots)?;
+    let doubled = lists.flat_map(|span| scan::elements(bytes, span.start)).collect();
     let list = list.unwrap_or(Span { start: end, end });
-    Ok(Layout { shape: Shape::Session, slots, list: Some(list) })
+    Ok(Layout { shape: Shape::Session, slots, doubled, list: Some(list) })
 }
 
 fn timed(bytes: &[u8], slot: Slot) -> bool {
@@ -153,19 +157,17 @@ fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     }
     probe(bytes, &slots)?;
     let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
-    Ok(Layout { shape: Shape::EventList, slots, list: Some(Span { start: at, end }) })
+    Ok(Layout { shape: Shape::EventList, slots, doubled: Vec::new(), list: Some(Span { start: at, end }) })
 }
 
-/// Events one after another: one a line, or one object over many lines.
+/// Events one after another: one a line, or objects over many lines.
 fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
-    let slots = match scan::value_end(bytes, at) {
-        Some(end) if bytes.get(at..end).is_some_and(|first| first.contains(&b'\n')) => {
-            scan::sequence(bytes, at)
-        }
-        Some(_) | None => scan::lines(bytes, at),
-    };
+    let lines = scan::lines(bytes, at);
+    let second = lines.get(1).and_then(|slot| bytes.get(slot.span.start));
+    let one_a_line = lines.first().is_some_and(|slot| slot.whole) || matches!(second, None | Some(b'{'));
+    let slots = if one_a_line { lines } else { scan::sequence(bytes, at) };
     probe(bytes, &slots)?;
-    Ok(Layout { shape: Shape::EventLines, slots, list: None })
+    Ok(Layout { shape: Shape::EventLines, slots, doubled: Vec::new(), list: None })
 }
 
 /// Refuses the events of other libraries, by the first event that shows whose it is.
@@ -257,6 +259,6 @@ fn other_text(bytes: &[u8], at: usize) -> RecordingError {
     } else if line("- author:") || line("- invocation_id:") {
         not_yet("a list of events as YAML")
     } else {
-        unrecognised(bytes, "this is no JSON".to_owned())
+        unrecognised(bytes, "this is neither a JSON object nor a list".to_owned())
     }
 }
