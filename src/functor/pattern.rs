@@ -184,6 +184,7 @@ fn find(call: &Call<'_>, cache: &mut Cache) -> Value {
     }
 }
 
+/// Each search is linear in the rest of the text, and there are as many as there are places found.
 fn captures(call: &Call<'_>, cache: &mut Cache) -> Values {
     let regex = cache.pattern(Form::Anywhere, call.text(0)?)?;
     let text = call.text(1)?;
