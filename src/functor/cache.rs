@@ -13,11 +13,11 @@ use crate::value::Symbol;
 /// Bytes that one generation of parsed JSON may take; two generations are kept.
 const JSON_BYTES: usize = 32 << 20;
 /// Bytes that one generation of compiled patterns of one form may take.
-const PATTERN_BYTES: usize = 16 << 20;
+const PATTERN_BYTES: usize = 32 << 20;
 
 /// What calls remember: parsed JSON texts by symbol, compiled patterns by text.
 ///
-/// Bounded: two generations of at most 32 MiB of JSON, and of 16 MiB of patterns for each of the three ways to read
+/// Bounded: two generations of at most 32 MiB of JSON, and of 32 MiB of patterns for each of the three ways to read
 /// one; a single value larger than that stays until the next one comes. A text that is no JSON is remembered as such.
 #[derive(Debug)]
 pub struct Cache {

@@ -228,6 +228,14 @@ pub fn check_literal(role: Role, text: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// What makes the check end; see [`FunctorError`].
+///
+/// ```
+/// use gatelog::functor::{self, Argument, Cache, Output};
+/// let id = functor::find("url_host", false).unwrap();
+/// let url = Argument::Text("https://a@API.example:8443/x", gatelog::value::Symbol(0));
+/// let host = functor::call(id, &[url], &mut Cache::default()).unwrap();
+/// assert_eq!(host, Some(Output::Text("api.example".to_owned())));
+/// ```
 pub fn call(
     id: FunctorId,
     arguments: &[Argument<'_>],

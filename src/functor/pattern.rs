@@ -35,8 +35,9 @@ pub(crate) type Pattern = Result<Regex, String>;
 
 /// A pattern text longer than this is refused unread.
 const LONGEST: usize = 64 << 10;
-/// Compiled sizes that are tried, smallest first. The last one is the limit.
-const SIZES: [usize; 3] = [64 << 10, 512 << 10, 4 << 20];
+/// Sizes that are tried, smallest first, so that it is known about how much memory a pattern takes: in bytes, of the
+/// compiled pattern and of what matching may keep. The last one is the limit.
+const SIZES: [(usize, usize); 3] = [(64 << 10, 256 << 10), (512 << 10, 1 << 20), (4 << 20, 2 << 20)];
 
 pub(crate) const ENTRIES: &[Entry] = &[
     Entry::total("match", &[checked("pattern", Role::Pattern), text("text")], whole)
@@ -99,11 +100,11 @@ fn build_whole(text: &str) -> (Pattern, usize) {
 
 fn build(text: &str) -> (Pattern, usize) {
     let mut why = String::new();
-    for size in SIZES {
-        match RegexBuilder::new(text).size_limit(size).dfa_size_limit(size).nest_limit(100).build() {
-            Ok(regex) => return (Ok(regex), 2 * size),
+    for (size, scratch) in SIZES {
+        match RegexBuilder::new(text).size_limit(size).dfa_size_limit(scratch).nest_limit(100).build() {
+            Ok(regex) => return (Ok(regex), size + scratch),
             Err(regex::Error::CompiledTooBig(_)) => {
-                why = format!("compiled, it takes more than {size} bytes")
+                why = format!("compiled, it takes more than {size} bytes");
             }
             Err(error) => {
                 // The crate draws the place over several lines; its last line says what is wrong.
@@ -183,6 +184,7 @@ fn find(call: &Call<'_>, cache: &mut Cache) -> Value {
     }
 }
 
+/// Each search is linear in the rest of the text, and there are as many as there are places found.
 fn captures(call: &Call<'_>, cache: &mut Cache) -> Values {
     let regex = cache.pattern(Form::Anywhere, call.text(0)?)?;
     let text = call.text(1)?;

@@ -156,7 +156,7 @@ fn starts_url(text: &str) -> bool {
 fn registrable(text: &str) -> String {
     let text = text.trim();
     let first_url = urls(text).first().map(|&(at, url)| (at, host_of(url)));
-    let first = match (first_url, text.contains(char::is_whitespace)) {
+    let first = match (first_url, text.contains(is_between_words)) {
         (Some(url), false) => Some(url),
         (None, false) => Some((0, host_of(text))),
         (Some(url), true) => Some(first_host(text).map_or(url.clone(), |host| host.min(url))),
@@ -167,10 +167,9 @@ fn registrable(text: &str) -> String {
 
 /// The first word of the text that is a host by itself, and where it starts.
 fn first_host(text: &str) -> Option<(usize, String)> {
-    let between = |c: char| c.is_whitespace() || c.is_control() || "<>\"'`()[]{},;|".contains(c);
     let mut at = 0;
-    for piece in text.split_inclusive(between) {
-        let word = piece.trim_end_matches(between);
+    for piece in text.split_inclusive(is_between_words) {
+        let word = piece.trim_end_matches(is_between_words);
         if word.contains('.') && !word.contains("://") {
             let host = host_of(word);
             if is_listed(&host) {
@@ -180,6 +179,10 @@ fn first_host(text: &str) -> Option<(usize, String)> {
         at += piece.len();
     }
     None
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "<>\"'`()[]{},;|".contains(c)
 }
 
 fn is_listed(host: &str) -> bool {

@@ -26,9 +26,9 @@ pub enum Json {
     /// A text, escapes decoded.
     Text(Box<str>),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<Self>),
     /// An object in the order of the text. No key occurs twice.
-    Object(Vec<(Box<str>, Json)>),
+    Object(Vec<(Box<str>, Self)>),
 }
 
 /// Why a text is not strict JSON, and where.
@@ -175,4 +175,67 @@ pub fn write_text(out: &mut String, text: &str) {
         }
     }
     out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_say_what_and_where() {
+        let rows = [
+            ("", 0, "not JSON: expected a value", ""),
+            ("[1,2,", 5, "not JSON: expected a value", "[2]"),
+            ("[1 2]", 3, "not JSON: expected `,` or `]`", ""),
+            (r#"{"a":1,"a":2}"#, 7, "the key `a` stands there twice", ""),
+            (r#"{"a":[0,{"b":1,"\u0062":2}]}"#, 15, "the key `b` stands there twice", "a [1]"),
+            (r#"{"a":{"b":[NaN]}}"#, 11, "not JSON: `NaN` is not a number that JSON can hold", "a b [0]"),
+            ("-Infinity", 0, "not JSON: `-Infinity` is not a number that JSON can hold", ""),
+            ("True", 0, "not JSON: expected a value", ""),
+            ("1 junk", 2, "not JSON: expected the end of the text", ""),
+            ("01", 1, "not JSON: expected the end of the text", ""),
+            ("1.", 2, "not JSON: expected a digit", ""),
+            ("{a:1}", 1, "not JSON: expected a key in double quotes", ""),
+            (r#"["\ud83d"]"#, 2, "an unpaired surrogate escape is no text", "[0]"),
+            (r#"["\ud83dx"]"#, 2, "an unpaired surrogate escape is no text", "[0]"),
+            (r#"["\ude00"]"#, 2, "an unpaired surrogate escape is no text", "[0]"),
+            (r#"["\u12"]"#, 2, "not JSON: expected four hexadecimal digits", "[0]"),
+            (r#"["\u+123"]"#, 2, "not JSON: expected four hexadecimal digits", "[0]"),
+            ("\"a\nb\"", 2, "not JSON: expected an escaped control character", ""),
+            ("\u{feff}1", 0, "not JSON: expected a value", ""),
+        ];
+        for (text, at, words, path) in rows {
+            let fault = parse(text).unwrap_err();
+            let found = (fault.at, fault.kind.to_string(), fault.path.join(" "));
+            assert_eq!(found, (at, words.to_owned(), path.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let nested = |depth: usize| parse(&("[".repeat(depth) + &"]".repeat(depth)));
+        assert!(nested(MAX_DEPTH).is_ok());
+        let fault = nested(MAX_DEPTH + 1).unwrap_err();
+        assert_eq!((fault.kind, fault.at, fault.path.len()), (FaultKind::TooDeep, MAX_DEPTH, MAX_DEPTH));
+        assert!(parse(&"[".repeat(100_000)).is_err());
+        assert!(parse(&"{\"a\":".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn a_doubled_key_is_seen_in_large_objects_too() {
+        let fields: Vec<String> = (0..100).map(|i| format!("\"k{i}\":{i}")).collect();
+        let large = |more: &str| parse(&format!("{{{}{more}}}", fields.join(",")));
+        assert_eq!(large("").unwrap().field("k99"), Some(&Json::Number("99".into())));
+        for i in [0, 15, 16, 17, 99] {
+            assert!(large(&format!(",\"k{i}\":0")).is_err(), "{i}");
+        }
+    }
+
+    #[test]
+    fn ordinary_and_canonical_texts() {
+        let text = r#" {"b":[1.0,-0,1e2,"\u00e9\ud83d\ude00\"\\\/\u0001"],"\u00e0":null,"a":true} "#;
+        let value = parse(text).unwrap();
+        assert_eq!(value.ordinary(), r#"{"a":true,"b":[1.0,-0,1e2,"é😀\"\\/\u0001"],"à":null}"#);
+        assert_eq!(value.canonical(), r#"{"a":true,"b":[1,0,100,"é😀\"\\/\u0001"],"à":null}"#);
+    }
 }
