@@ -186,11 +186,11 @@ pub struct Annotation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `a, b`
-    And(Vec<Self>),
+    And(Vec<Condition>),
     /// `a ; b`
-    Or(Vec<Self>),
+    Or(Vec<Condition>),
     /// `! a`, also over parentheses.
-    Not(Box<Self>, Span),
+    Not(Box<Condition>, Span),
     /// `R(x, y)`
     Atom(Atom),
     /// `a < b`

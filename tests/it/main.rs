@@ -5,5 +5,6 @@
 mod cases;
 mod conformance;
 mod layers;
+mod recording;
 mod replay;
 mod support;
