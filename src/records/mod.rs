@@ -3,6 +3,7 @@
 //! In: events, one after another. Out: a [`Graph`]: one [`Record`] for each part, what it was computed from, and what is
 //! known about calls and their answers. Never: drops an event in silence, believes a role, or looks ahead.
 
+pub mod given;
 pub mod graph;
 
 pub use graph::{
