@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::decision::{ReasonKind, Verdict};
+use crate::json;
 use crate::monitor::{Action, Caller};
 use crate::scenario::entry::{self, Entry, Happening};
 use crate::scenario::fields::{self, Fields, fields};
 use crate::scenario::yaml::{self, Fault, Node, Value};
-use crate::source::Place;
+use crate::source::{Place, Sources, Span};
 
 /// A test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,6 +137,62 @@ pub fn rows(text: &str) -> Result<Vec<[String; 3]>, Vec<Fault>> {
     if faults.is_empty() { Ok(rows) } else { Err(faults) }
 }
 
+/// A request as written in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GivenRequest {
+    /// The actions, each with its `ActionMetadata` rows; at least one.
+    pub actions: Vec<(Action, Vec<[String; 3]>)>,
+    /// The records that they were computed from; none where the request does not say.
+    pub current: Option<Vec<String>>,
+    /// The time of the check, RFC 3339.
+    pub clock: Option<String>,
+    /// Who acts; none where the request does not say.
+    pub agent: Option<String>,
+}
+
+/// Reads `{"actions": […], "current": […]}`, or one action. It has to be strict JSON.
+///
+/// # Errors
+/// Every fault.
+pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
+    if let Err(fault) = json::parse(text) {
+        return Err(vec![Fault::new(place_of(text, fault.at), fault.kind.to_string())]);
+    }
+    let root = yaml::read(text).map_err(|fault| vec![fault])?;
+    let mut faults = Vec::new();
+    let is_list =
+        matches!(&root.value, Value::Map(pairs) if pairs.iter().any(|(key, _)| key.text == "actions"));
+    let request = if is_list {
+        let map = fields(&root, "a request", &["actions", "current", "clock", "agent"], &mut faults);
+        map.map(|map| {
+            let nodes = map.list("actions", &mut faults);
+            if nodes.is_empty() {
+                faults.push(map.fault("actions", "a request without actions"));
+            }
+            GivenRequest {
+                actions: nodes.iter().filter_map(|node| entry::action(node, &mut faults)).collect(),
+                current: map.some("current").map(|_| map.texts("current", &mut faults)),
+                clock: map.text("clock", &mut faults),
+                agent: map.text("agent", &mut faults),
+            }
+        })
+    } else {
+        let actions = entry::action(&root, &mut faults).into_iter().collect();
+        Some(GivenRequest { actions, ..GivenRequest::default() })
+    };
+    match request {
+        Some(request) if faults.is_empty() => Ok(request),
+        Some(_) | None => Err(faults),
+    }
+}
+
+fn place_of(text: &str, at: usize) -> Place {
+    let mut sources = Sources::default();
+    let file = sources.add("", text);
+    let at = u32::try_from(at).unwrap_or(u32::MAX);
+    sources.place(Span { file, start: at, end: at })
+}
+
 fn file(root: &Node, faults: &mut Vec<Fault>) -> Vec<Case> {
     let Some(map) = fields(root, "a test file", &["policy", "source", "config", "cases"], faults) else {
         return Vec::new();
@@ -209,7 +266,9 @@ fn case(
         faults.push(map.fault("error", "a policy that must not load cannot be asked: `error` or `checks`"));
     }
     let asks = steps.iter().any(|step| step.check.is_some());
-    if error.is_none() && !asks && !(map.has("checks") && !faults.is_empty()) {
+    // Faults inside its checks say enough.
+    let faulty = map.has("checks") && !faults.is_empty();
+    if error.is_none() && !asks && !faulty {
         faults.push(Fault::new(node.place, format!("the case `{name}` has no check")));
     }
     let case = Case {
