@@ -5,12 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::decision::Decision;
-use crate::engine::{Budget, EvalError};
+use crate::decision::{self, Decision, Judged, Question, Roots, Subject};
+use crate::engine::{Budget, Database, Engine, EvalError, Progress};
+use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Stop};
-use crate::records::{CallNumber, Graph, Observed};
+use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role, Status};
+use crate::value::Word;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +64,7 @@ pub enum Action {
         /// The sending agent.
         agent: String,
         /// Who produced it.
-        role: crate::records::Role,
+        role: Role,
         /// Its label; may be empty.
         entity: String,
         /// Its recorder; may be empty.
@@ -90,24 +92,74 @@ pub struct Rows {
     pub rows: Vec<Vec<Datum>>,
 }
 
+/// A policy that is ready to judge: made once, shared by all sessions.
+#[derive(Debug)]
+pub struct Policy {
+    program: Program,
+    engine: Engine,
+    schema: Schema,
+    roots: Roots,
+}
+
+impl Policy {
+    /// Plans the rules of a checked program.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        let schema = Schema::of(&program);
+        let engine = Engine::new(&program, &schema.session_facts());
+        let roots = Roots::of(&program);
+        Self { program, engine, schema, roots }
+    }
+
+    /// The checked program.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
 /// One session under one policy.
 #[derive(Debug)]
 pub struct Monitor {
-    program: Arc<Program>,
+    policy: Arc<Policy>,
+    settings: Settings,
     graph: Graph,
+    database: Database,
+    projected: Projected,
+    progress: Progress,
+}
+
+/// What one check is about.
+struct Check<'a> {
+    current: Vec<String>,
+    actions: Vec<Asking<'a>>,
+    clock: Option<&'a str>,
+}
+
+struct Asking<'a> {
+    asked: Asked<'a>,
+    metadata: &'a [[String; 3]],
+    /// The record of the very call, where it is known.
+    record: Option<String>,
 }
 
 impl Monitor {
     /// A session without records.
     #[must_use]
-    pub fn new(program: Arc<Program>, _settings: Settings) -> Self {
-        Self { program, graph: Graph::default() }
+    pub fn new(policy: Arc<Policy>, settings: Settings) -> Self {
+        let mut database = policy.engine.database(&policy.program);
+        for row in &settings.metadata {
+            let tuple = row.each_ref().map(|text| database.text(text));
+            database.insert(policy.schema.policy_metadata, &tuple);
+        }
+        let (graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
+        Self { policy, settings, graph, database, projected, progress }
     }
 
     /// The policy.
     #[must_use]
     pub fn program(&self) -> &Program {
-        &self.program
+        &self.policy.program
     }
 
     /// The session so far.
@@ -129,40 +181,251 @@ impl Monitor {
         self.graph.extend(event)
     }
 
-    /// Judges a call of the session as of now, with the approval that counts for it. An allowed call counts as running from then on.
-    pub fn judge_call(&mut self, _call: CallNumber) -> Decision {
-        Decision {
-            verdict: crate::decision::Verdict::Deny,
-            reasons: Vec::new(),
-            routes: Vec::new(),
-            transforms: Vec::new(),
-            passthrough: false,
-            refuse_aloud: false,
+    /// Judges a call of the session as of now, with the approval that counts for it. An allowed call counts as running
+    /// from then on. A call that cannot be read is denied without asking the policy.
+    pub fn judge_call(&mut self, number: CallNumber) -> Decision {
+        let Some(call) = self.graph.calls().get(number.0 as usize).cloned() else {
+            return Decision::fault("no such call".to_owned());
+        };
+        if let Some(why) = &call.refused {
+            return Decision::fault(why.clone());
         }
+        let question =
+            Question { subject: Subject::Tool(call.tool.clone()), approval: call.approval.clone() };
+        let check = self.check_of(&call);
+        let decision = self.decide(&check, &[question]).into_iter().next();
+        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
+        if decision.verdict == decision::Verdict::Allow {
+            self.graph.start(number);
+        }
+        decision
     }
 
     /// Judges a request made by hand: one decision for each action.
-    pub fn judge(&mut self, _request: &Request) -> Vec<Decision> {
-        Vec::new()
+    pub fn judge(&mut self, request: &Request) -> Vec<Decision> {
+        let question = |(action, _): &(Action, _)| Question { subject: action.subject(), approval: None };
+        let questions: Vec<_> = request.actions.iter().map(question).collect();
+        let check = self.check(request);
+        self.decide(&check, &questions)
     }
 
     /// The rows of relations as a request sees them.
     ///
     /// # Errors
     /// Where evaluation fails.
-    pub fn rows(&mut self, _request: &Request, _relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
-        Ok(Vec::new())
+    pub fn rows(&mut self, request: &Request, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
+        let check = self.check(request);
+        self.rows_of(&check, relations)
     }
 
     /// The rows of relations as the judgement of a call sees them.
     ///
     /// # Errors
-    /// Where evaluation fails.
+    /// Where evaluation fails, or there is no such call.
     pub fn rows_at_call(
         &mut self,
-        _call: CallNumber,
-        _relations: &[RelationId],
+        number: CallNumber,
+        relations: &[RelationId],
     ) -> Result<Vec<Rows>, EvalError> {
-        Ok(Vec::new())
+        let Some(call) = self.graph.calls().get(number.0 as usize).cloned() else {
+            return Err(EvalError { what: "no such call".to_owned(), span: None });
+        };
+        let check = self.check_of(&call);
+        self.rows_of(&check, relations)
+    }
+
+    fn check_of<'a>(&self, call: &'a ProposedCall) -> Check<'a> {
+        let id = |record: &crate::lineage::RecordId| {
+            self.graph.records().get(record.0 as usize).map(|record| record.id.clone())
+        };
+        let asked = Asked::CallTool { tool: &call.tool, arguments: &call.arguments };
+        // A person's answer is the newest thing that the judgement knows.
+        let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+        Check {
+            current: call.current.iter().filter_map(id).collect(),
+            actions: vec![Asking { asked, metadata: &[], record: id(&call.record) }],
+            clock: Some(time.as_str()).filter(|time| !time.is_empty()),
+        }
+    }
+
+    fn check<'a>(&self, request: &'a Request) -> Check<'a> {
+        let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| Asking {
+            asked: action.asked(),
+            metadata,
+            record: self.own_record(action, &request.current),
+        };
+        Check {
+            current: request.current.clone(),
+            actions: request.actions.iter().map(asking).collect(),
+            clock: request.clock.as_deref(),
+        }
+    }
+
+    /// The one current record that proposes this very call, if there is exactly one.
+    fn own_record(&self, action: &Action, current: &[String]) -> Option<String> {
+        let Action::CallTool { tool, arguments } = action else { return None };
+        let mut own = current.iter().filter(|id| {
+            let record = self.graph.record_of(id);
+            let proposes = |call: &ProposedCall| {
+                Some(call.record) == record && call.tool == *tool && call.arguments == *arguments
+            };
+            record.is_some() && self.graph.calls().iter().any(proposes)
+        });
+        let first = own.next()?;
+        own.next().is_none().then(|| first.clone())
+    }
+
+    fn decide(&mut self, check: &Check<'_>, questions: &[Question]) -> Vec<Decision> {
+        let roots = self.policy.roots.relations();
+        self.begin();
+        let fed = self.feed(&roots);
+        let moment = self.database.moment();
+        let policy = Arc::clone(&self.policy);
+        let result = fed.and_then(|()| {
+            self.ask(check);
+            self.evaluate(&roots)?;
+            let mut judged = Judged {
+                program: &policy.program,
+                engine: &policy.engine,
+                roots: &policy.roots,
+                database: &mut self.database,
+                lineage: self.graph.lineage(),
+                budget: self.settings.budget,
+            };
+            decision::decide(&mut judged, questions)
+        });
+        self.database.reset(&moment);
+        result.unwrap_or_else(|error| {
+            let denied = decision::denied_by_error(&policy.program, &error);
+            questions.iter().map(|_| denied.clone()).collect()
+        })
+    }
+
+    fn rows_of(&mut self, check: &Check<'_>, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
+        let roots = self.policy.roots.relations();
+        self.begin();
+        self.feed(&roots)?;
+        let moment = self.database.moment();
+        self.ask(check);
+        let result = self
+            .evaluate(relations)
+            .map(|()| relations.iter().map(|&relation| self.read(relation)).collect());
+        self.database.reset(&moment);
+        result
+    }
+
+    /// Turns what is new in the session into facts.
+    fn begin(&mut self) {
+        facts::project(&self.policy.schema, &self.graph, &mut self.database, &mut self.projected);
+    }
+
+    fn feed(&mut self, roots: &[RelationId]) -> Result<(), EvalError> {
+        let policy = &self.policy;
+        let (program, lineage, budget) = (&policy.program, self.graph.lineage(), self.settings.budget);
+        policy.engine.feed(program, &mut self.database, lineage, &mut self.progress, roots, budget)
+    }
+
+    fn evaluate(&mut self, roots: &[RelationId]) -> Result<(), EvalError> {
+        let policy = &self.policy;
+        let fed = policy.roots.relations();
+        let (program, lineage, budget) = (&policy.program, self.graph.lineage(), self.settings.budget);
+        policy.engine.evaluate(program, &mut self.database, lineage, &fed, roots, budget)
+    }
+
+    /// Adds the facts of a request.
+    fn ask(&mut self, check: &Check<'_>) {
+        let policy = Arc::clone(&self.policy);
+        let schema = &policy.schema;
+        let database = &mut self.database;
+        for id in &check.current {
+            let tuple = [database.text(id)];
+            database.insert(schema.current, &tuple);
+        }
+        for (index, asking) in (0_u64..).zip(&check.actions) {
+            facts::ask(schema, database, index, asking.asked, asking.metadata);
+            if let Some(record) = &asking.record {
+                let record = database.text(record);
+                database.insert(schema.action_record, &[Word::unsigned(index), record]);
+            }
+        }
+        self.running(schema);
+        self.caller(schema);
+        if let Some(clock) = check.clock {
+            let tuple = [self.database.text(clock)];
+            self.database.insert(schema.clock, &tuple);
+        }
+    }
+
+    fn running(&mut self, schema: &Schema) {
+        for &number in self.graph.running() {
+            let Some(call) = self.graph.calls().get(number.0 as usize) else { continue };
+            let Some(id) = self.database.names.symbol(call.record).map(Word::symbol) else { continue };
+            let texts = [&call.call_id, &call.tool, &call.arguments].map(|text| self.database.text(text));
+            let [call_id, tool, arguments] = texts;
+            let status = self.database.text(Status::Running.name());
+            self.database.insert(schema.tool_outcome, &[id, call_id, tool, arguments, status]);
+        }
+    }
+
+    fn caller(&mut self, schema: &Schema) {
+        let (caller, database) = (&self.settings.caller, &mut self.database);
+        let one = [
+            (schema.principal, &caller.principal),
+            (schema.entity, &caller.entity),
+            (schema.tenant, &caller.tenant),
+        ];
+        for (relation, value) in one {
+            if let Some(value) = value {
+                let tuple = [database.text(value)];
+                database.insert(relation, &tuple);
+            }
+        }
+        if let Some(principal) = &caller.principal {
+            for role in &caller.roles {
+                let tuple = [database.text(principal), database.text(role)];
+                database.insert(schema.principal_role, &tuple);
+            }
+        }
+    }
+
+    /// The rows of a relation in the model that is there. Relations that the lineage answers are listed by it.
+    fn read(&mut self, relation: RelationId) -> Rows {
+        let policy = Arc::clone(&self.policy);
+        let program = &policy.program;
+        let columns = program.schema(relation).map_or(&[][..], |schema| &schema.columns);
+        let tuples = policy.engine.list(program, &mut self.database, self.graph.lineage(), relation);
+        let mut rows: Vec<Vec<Datum>> = tuples
+            .iter()
+            .map(|tuple| {
+                let cells = tuple.iter().zip(columns);
+                cells
+                    .map(|(&word, column)| program.types.datum(word, column.type_id, &self.database.pool))
+                    .collect()
+            })
+            .collect();
+        rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        rows.dedup();
+        Rows { relation, rows }
+    }
+}
+
+impl Action {
+    fn asked(&self) -> Asked<'_> {
+        match self {
+            Self::CallTool { tool, arguments } => Asked::CallTool { tool, arguments },
+            Self::HttpRequest { url, body, headers } => Asked::HttpRequest { url, body, headers },
+            Self::Send { contents, agent, role, entity, principal } => {
+                let role = *role;
+                Asked::Send(Message { contents, tools_json: "[]", agent, role, entity, principal })
+            }
+        }
+    }
+
+    fn subject(&self) -> Subject {
+        match self {
+            Self::CallTool { tool, .. } => Subject::Tool(tool.clone()),
+            Self::HttpRequest { url, .. } => Subject::Url(url.clone()),
+            Self::Send { .. } => Subject::Message,
+        }
     }
 }

@@ -3,6 +3,10 @@
 //! In: a program and the model of one request. Out: one [`Decision`] for each action, with its reasons and routes.
 //! Never: allows after a fault.
 
+mod judge;
+
+pub use judge::{Judged, Question, Roots, Subject, decide, denied_by_error};
+
 /// The answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
@@ -120,4 +124,33 @@ pub struct Decision {
     pub passthrough: bool,
     /// `DenyUnauthorized` holds.
     pub refuse_aloud: bool,
+}
+
+impl Decision {
+    /// A denial for one reason.
+    #[must_use]
+    pub fn deny(reason: Reason) -> Self {
+        Self {
+            verdict: Verdict::Deny,
+            reasons: vec![reason],
+            routes: Vec::new(),
+            transforms: Vec::new(),
+            passthrough: false,
+            refuse_aloud: false,
+        }
+    }
+
+    /// The denial of what could not be judged.
+    #[must_use]
+    pub fn fault(text: String) -> Self {
+        let (file, rule) = (String::new(), String::new());
+        Self::deny(Reason {
+            kind: ReasonKind::EngineError,
+            file,
+            line: 0,
+            text,
+            rule,
+            suggestions: Vec::new(),
+        })
+    }
 }

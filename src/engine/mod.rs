@@ -1,22 +1,45 @@
 //! A checked program and its facts to a model.
 //!
-//! In: a [`Program`](crate::program::Program), an [`Edb`], a [`Budget`]. Out: the least model, stratum by stratum
-//! (semi-naive evaluation), or the [`EvalError`] that ends the check. Never: sees policy text, events or a clock.
+//! In: a [`Program`], a [`Database`] of facts, a [`Budget`]. Out: the least model, stratum by stratum (semi-naive
+//! evaluation with stratified negation, as in Abiteboul, Hull and Vianu, *Foundations of Databases*, chapters 13 and 15),
+//! or the [`EvalError`] that ends the check. Never: sees policy text, events or a clock.
+//!
+//! Two departures from the textbook. What depends on records alone is kept between checks and only fed with the records
+//! that are new. And literals that can raise an evaluation error are tried after all others of their rule.
+
+mod aggregate;
+mod ancestry;
+mod arithmetic;
+mod database;
+mod evaluate;
+mod join;
+mod meter;
+mod order;
+mod plan;
+mod probe;
+mod tuples;
+
+pub use ancestry::RecordNames;
+pub use database::{Database, Moment};
+pub use evaluate::{Engine, Progress};
+pub use probe::Reach;
 
 use crate::source::Span;
 
-/// Work allowance of one check.
+/// Work allowance of one check. It counts work, never time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Derived tuples.
     pub tuples: u64,
     /// Bytes of derived tuples, texts and values.
     pub bytes: u64,
+    /// Tuples looked at.
+    pub steps: u64,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { tuples: 10_000_000, bytes: 256 << 20 }
+        Self { tuples: 10_000_000, bytes: 256 << 20, steps: 500_000_000 }
     }
 }
 
@@ -26,6 +49,6 @@ impl Default for Budget {
 pub struct EvalError {
     /// In words: what failed, and for a budget which relation was growing.
     pub what: String,
-    /// The rule at fault.
+    /// The place at fault.
     pub span: Option<Span>,
 }

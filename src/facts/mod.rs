@@ -1,3 +1,205 @@
 //! Records and requests to facts.
 //!
-//! In: the [`Graph`](crate::records::Graph) of a session and a request. Out: tuples of the host's relations. Never: judges.
+//! In: the [`Graph`] of a session, and a request. Out: tuples of the host's relations in a [`Database`]. Never: judges.
+//!
+//! This is the only place where the fields of records meet the names of relations; what each relation means is said in
+//! the prelude.
+
+mod schema;
+
+pub use schema::Schema;
+
+use crate::engine::Database;
+use crate::lineage::RecordId;
+use crate::records::{Graph, Record, Role, SessionFact};
+use crate::value::Word;
+
+/// How much of a graph has become facts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Projected {
+    records: usize,
+    facts: usize,
+}
+
+/// Adds the facts of all records and notes that are new since `projected`. Costs as much as there are such.
+pub fn project(schema: &Schema, graph: &Graph, database: &mut Database, projected: &mut Projected) {
+    for record in graph.records().iter().skip(projected.records) {
+        project_record(schema, record, database);
+    }
+    projected.records = graph.records().len();
+    for fact in graph.facts().iter().skip(projected.facts) {
+        project_fact(schema, fact, database);
+    }
+    projected.facts = graph.facts().len();
+}
+
+fn project_record(schema: &Schema, record: &Record, database: &mut Database) {
+    let symbol = database.pool.symbol(&record.id);
+    database.names.push(symbol);
+    let id = Word::symbol(symbol);
+    let message = Message {
+        contents: &record.contents,
+        tools_json: &record.tools_json,
+        agent: &record.agent,
+        role: record.role,
+        entity: &record.entity,
+        principal: &record.principal,
+    };
+    let message = message.word(schema, database);
+    database.insert(schema.sent_message, &[id, message]);
+    if let Some(metadata) = &record.metadata {
+        let metadata = database.text(metadata);
+        database.insert(schema.message_metadata, &[id, metadata]);
+    }
+    if let Some(event) = &record.event {
+        let [event_id, invocation, author, branch, time] =
+            [&event.event_id, &event.invocation_id, &event.author, &event.branch, &event.time]
+                .map(|text| database.text(text));
+        let seq = Word::number(event.seq);
+        database.insert(schema.record_event, &[id, event_id, invocation, author, branch, seq, time]);
+    }
+}
+
+/// The fields of a `Message` value.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// Text, or ordinary JSON.
+    pub contents: &'a str,
+    /// `[]`, or the calls of the message.
+    pub tools_json: &'a str,
+    /// The author.
+    pub agent: &'a str,
+    /// Who produced it.
+    pub role: Role,
+    /// Its label; may be empty.
+    pub entity: &'a str,
+    /// Its recorder; may be empty.
+    pub principal: &'a str,
+}
+
+impl Message<'_> {
+    /// The word of the message.
+    pub fn word(self, schema: &Schema, database: &mut Database) -> Word {
+        let role = Word::compound(database.pool.compound(schema.role(self.role), &[]));
+        let [contents, tools_json, agent, entity, principal] =
+            [self.contents, self.tools_json, self.agent, self.entity, self.principal]
+                .map(|text| database.text(text));
+        let fields = [contents, tools_json, agent, role, entity, principal];
+        Word::compound(database.pool.compound(schema.message, &fields))
+    }
+}
+
+fn project_fact(schema: &Schema, fact: &SessionFact, database: &mut Database) {
+    match fact {
+        SessionFact::ToolResult { record, tool, arguments } => {
+            insert(database, schema.tool_result, *record, &[tool, arguments]);
+        }
+        SessionFact::ProposedCall { record, call_id, tool, arguments } => {
+            insert(database, schema.proposed_call, *record, &[call_id, tool, arguments]);
+        }
+        SessionFact::ToolOutcome { record, call_id, tool, arguments, status } => {
+            insert(database, schema.tool_outcome, *record, &[call_id, tool, arguments, status.name()]);
+        }
+        SessionFact::ToolOutput { record, tool, arguments } => {
+            insert(database, schema.tool_output, *record, &[tool, arguments]);
+        }
+        SessionFact::Confirmation { record, call_id, confirmed, hint, payload, principal } => {
+            let Some(id) = name(database, *record) else { return };
+            let [call_id, hint, payload, principal] =
+                [call_id, hint, payload, principal].map(|text| database.text(text));
+            let confirmed = Word::number(i64::from(*confirmed));
+            database.insert(schema.confirmation, &[id, call_id, confirmed, hint, payload, principal]);
+        }
+        SessionFact::StateWrite { record, scope, key, value } => {
+            insert(database, schema.state_write, *record, &[scope, key, value]);
+        }
+        SessionFact::StateRead { record, scope, key, value } => {
+            insert(database, schema.state_read, *record, &[scope, key, value]);
+        }
+        SessionFact::ArtifactWrite { record, filename, version } => {
+            let Some(id) = name(database, *record) else { return };
+            let filename = database.text(filename);
+            database.insert(schema.artifact_write, &[id, filename, Word::number(*version)]);
+        }
+        SessionFact::ArtifactRead { record, filename, version } => {
+            let Some(id) = name(database, *record) else { return };
+            let filename = database.text(filename);
+            database.insert(schema.artifact_read, &[id, filename, Word::number(*version)]);
+        }
+        SessionFact::EdgePrincipal { source, dest, principal } => {
+            let Some(source) = name(database, *source) else { return };
+            let Some(dest) = name(database, *dest) else { return };
+            let principal = database.text(principal);
+            database.insert(schema.edge_principal, &[source, dest, principal]);
+        }
+        SessionFact::EdgeEntity { source, dest, entity } => {
+            let Some(source) = name(database, *source) else { return };
+            let Some(dest) = name(database, *dest) else { return };
+            let entity = database.text(entity);
+            database.insert(schema.edge_entity, &[source, dest, entity]);
+        }
+        SessionFact::ToolSource { tool, source } => {
+            let tuple = [tool, source].map(|text| database.text(text));
+            database.insert(schema.tool_source, &tuple);
+        }
+        SessionFact::SessionUser { id } => {
+            let tuple = [database.text(id)];
+            database.insert(schema.session_user, &tuple);
+        }
+    }
+}
+
+fn name(database: &Database, record: RecordId) -> Option<Word> {
+    database.names.symbol(record).map(Word::symbol)
+}
+
+/// Adds a tuple that begins with a record and goes on with texts.
+fn insert(database: &mut Database, relation: crate::program::RelationId, record: RecordId, texts: &[&str]) {
+    let Some(id) = name(database, record) else { return };
+    let mut tuple = vec![id];
+    tuple.extend(texts.iter().map(|text| database.text(text)));
+    database.insert(relation, &tuple);
+}
+
+/// What is asked for, as facts need it.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'a> {
+    /// A call; arguments are JSON text.
+    CallTool {
+        /// The tool.
+        tool: &'a str,
+        /// Its arguments.
+        arguments: &'a str,
+    },
+    /// An HTTP request.
+    HttpRequest {
+        /// Where to.
+        url: &'a str,
+        /// Its body.
+        body: &'a str,
+        /// A JSON array of headers.
+        headers: &'a str,
+    },
+    /// A message.
+    Send(Message<'a>),
+}
+
+/// Adds an action and its metadata.
+pub fn ask(schema: &Schema, database: &mut Database, index: u64, asked: Asked<'_>, metadata: &[[String; 3]]) {
+    let (constructor, fields) = match asked {
+        Asked::CallTool { tool, arguments } => {
+            (schema.call_tool, [tool, arguments].map(|t| database.text(t)).to_vec())
+        }
+        Asked::HttpRequest { url, body, headers } => {
+            (schema.http_request, [url, body, headers].map(|t| database.text(t)).to_vec())
+        }
+        Asked::Send(message) => (schema.send_attempt, vec![message.word(schema, database)]),
+    };
+    let index = Word::unsigned(index);
+    let action = Word::compound(database.pool.compound(constructor, &fields));
+    database.insert(schema.actions, &[index, action]);
+    for row in metadata {
+        let [rel, a, b] = row.each_ref().map(|text| database.text(text));
+        database.insert(schema.action_metadata, &[index, rel, a, b]);
+    }
+}

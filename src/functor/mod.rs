@@ -3,7 +3,30 @@
 //! In: argument values. Out: one value, none, many, or an error in words. Never: sees a relation or a clock, panics,
 //! loops, or gives two answers for the same arguments.
 
-use crate::value::{Kind, Symbol};
+mod cache;
+mod call;
+mod host;
+mod json;
+mod number;
+mod path;
+mod pattern;
+mod text;
+mod time;
+mod url;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::LazyLock;
+
+use crate::functor::call::Body;
+use crate::functor::call::Call;
+use crate::functor::call::Entry;
+use crate::functor::call::MAX_TEXT;
+use crate::value::Kind;
+use crate::value::Symbol;
+
+pub use cache::Cache;
 
 /// A built-in function, by its number in [`table`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,14 +126,15 @@ pub enum FunctorError {
         why: String,
     },
     /// A text that is not a number of that kind.
-    #[error("`{text}` is not a {kind}")]
+    #[error("`{text}` cannot be read as `{kind}`")]
     NotANumber {
         /// The text, cut to a readable length.
         text: String,
         /// `number`, `unsigned` or `float`.
         kind: &'static str,
     },
-    /// A result larger than a text may be.
+    /// A result larger than a text may be. Any functor that gives a text can meet this, as anything can meet the end
+    /// of its budget, so it does not make one fallible.
     #[error("a text of more than {limit} bytes")]
     TooLong {
         /// The limit.
@@ -124,55 +148,144 @@ pub enum FunctorError {
     },
 }
 
-/// What calls remember: parsed JSON texts by symbol, compiled patterns by text. Bounded.
-#[derive(Debug, Default)]
-pub struct Cache {}
-
-impl Cache {
-    /// Forgets what is keyed by this symbol or a later one (see [`crate::value::Pool::reset`]).
-    pub fn forget_from(&mut self, _first: Symbol) {}
+/// The functors as the checker sees them, and how each is computed, in one order.
+struct Table {
+    functors: Vec<Functor>,
+    bodies: Vec<Body>,
 }
 
-/// Every functor, by [`FunctorId`], sorted by name.
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let rooms = [
+        host::ENTRIES,
+        json::ENTRIES,
+        number::ENTRIES,
+        pattern::ENTRIES,
+        text::ENTRIES,
+        time::ENTRIES,
+        url::ENTRIES,
+    ];
+    let mut entries: Vec<&Entry> = rooms.into_iter().flatten().collect();
+    // Overloads of one name stay in the order in which they are written.
+    entries.sort_by_key(|entry| (entry.functor.name, entry.functor.intrinsic));
+    Table {
+        functors: entries.iter().map(|entry| entry.functor).collect(),
+        bodies: entries.iter().map(|entry| entry.body).collect(),
+    }
+});
+
+/// Every functor, by [`FunctorId`], sorted by name. A name that takes arguments of several types (`to_number`) has an
+/// entry for each.
 #[must_use]
 pub fn table() -> &'static [Functor] {
-    &[]
+    &TABLE.functors
 }
 
-/// The functor of that name (`intrinsic` tells words of the language from `@` names).
+/// The functor of that name, the first of several (`intrinsic` tells words of the language from `@` names).
 #[must_use]
-pub fn find(_name: &str, _intrinsic: bool) -> Option<FunctorId> {
-    None
+pub fn find(name: &str, intrinsic: bool) -> Option<FunctorId> {
+    overloads(name, intrinsic).first().copied()
+}
+
+/// All functors of that name, one for each list of parameter types.
+#[must_use]
+pub fn overloads(name: &str, intrinsic: bool) -> Vec<FunctorId> {
+    let start = table().partition_point(|functor| (functor.name, functor.intrinsic) < (name, intrinsic));
+    let rest = table().get(start..).unwrap_or_default();
+    let count =
+        rest.iter().take_while(|functor| (functor.name, functor.intrinsic) == (name, intrinsic)).count();
+    (start..start + count).filter_map(|id| u16::try_from(id).ok()).map(FunctorId).collect()
+}
+
+/// What a name is about that later versions will have and this one has not: `shell commands` or `hidden Unicode`.
+#[must_use]
+pub fn reserved(name: &str) -> Option<&'static str> {
+    match name {
+        "normalize_cmd" | "dangerous_rm" | "cmd_invokes" | "cmd_runs_sub" | "cmd_egress_class"
+        | "cmd_hidden_in_code" => Some("shell commands"),
+        "has_unicode_tags"
+        | "has_deceptive_unicode"
+        | "deceptive_unicode_class"
+        | "decode_unicode_tags"
+        | "deceptive_unicode_summary" => Some("hidden Unicode"),
+        _ => None,
+    }
 }
 
 /// What is wrong with a literal argument, in words: a malformed path, a pattern that is none.
 ///
 /// # Errors
 /// Says what is wrong, on one line.
-pub fn check_literal(_role: Role, _text: &str) -> Result<(), String> {
-    Ok(())
+pub fn check_literal(role: Role, text: &str) -> Result<(), String> {
+    match role {
+        Role::Plain => Ok(()),
+        Role::Path => path::parse(text).map(|_| ()),
+        Role::Pattern => pattern::check(text),
+        Role::Glob => pattern::check_glob(text),
+    }
 }
 
 /// The value of a total or partial functor.
 ///
 /// # Errors
 /// What makes the check end; see [`FunctorError`].
+///
+/// ```
+/// use gatelog::functor::{self, Argument, Cache, Output};
+/// let id = functor::find("url_host", false).unwrap();
+/// let url = Argument::Text("https://a@API.example:8443/x", gatelog::value::Symbol(0));
+/// let host = functor::call(id, &[url], &mut Cache::default()).unwrap();
+/// assert_eq!(host, Some(Output::Text("api.example".to_owned())));
+/// ```
 pub fn call(
-    _id: FunctorId,
-    _arguments: &[Argument<'_>],
-    _cache: &mut Cache,
+    id: FunctorId,
+    arguments: &[Argument<'_>],
+    cache: &mut Cache,
 ) -> Result<Option<Output>, FunctorError> {
-    Ok(None)
+    let (call, body) = prepare(id, arguments)?;
+    let Body::One(compute) = body else {
+        return Err(FunctorError::Arguments { functor: call.functor });
+    };
+    let value = compute(&call, cache)?;
+    value.iter().try_for_each(fits)?;
+    Ok(value)
 }
 
-/// The values of a generator, in a fixed order, without repetition where that is cheap.
+/// The values of a generator, each once, in a fixed order.
 ///
 /// # Errors
 /// What makes the check end; see [`FunctorError`].
 pub fn generate(
-    _id: FunctorId,
-    _arguments: &[Argument<'_>],
-    _cache: &mut Cache,
+    id: FunctorId,
+    arguments: &[Argument<'_>],
+    cache: &mut Cache,
 ) -> Result<Vec<Output>, FunctorError> {
-    Ok(Vec::new())
+    let (call, body) = prepare(id, arguments)?;
+    let Body::Many(compute) = body else {
+        return Err(FunctorError::Arguments { functor: call.functor });
+    };
+    let values = compute(&call, cache)?;
+    values.iter().try_for_each(fits)?;
+    Ok(values)
+}
+
+/// The call with its body, if there are as many arguments as there are parameters.
+fn prepare<'a>(id: FunctorId, arguments: &'a [Argument<'a>]) -> Result<(Call<'a>, Body), FunctorError> {
+    let place = usize::from(id.0);
+    let known = table().get(place).zip(TABLE.bodies.get(place));
+    let Some((functor, &body)) = known else {
+        return Err(FunctorError::Arguments { functor: "?" });
+    };
+    let wanted = functor.parameters.len();
+    let has_all = arguments.len() == wanted || (functor.variadic && arguments.len() + 1 >= wanted);
+    if !has_all {
+        return Err(FunctorError::Arguments { functor: functor.name });
+    }
+    Ok((Call { functor: functor.name, arguments }, body))
+}
+
+fn fits(value: &Output) -> Result<(), FunctorError> {
+    match value {
+        Output::Text(text) if text.len() > MAX_TEXT => Err(FunctorError::TooLong { limit: MAX_TEXT }),
+        Output::Text(_) | Output::Number(_) | Output::Unsigned(_) | Output::Float(_) => Ok(()),
+    }
 }

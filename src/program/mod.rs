@@ -139,6 +139,15 @@ pub struct DecisionRule {
     pub rules: Vec<RuleId>,
 }
 
+impl DecisionRule {
+    /// The words for a rule without a message.
+    #[must_use]
+    pub fn default_message(&self, sources: &Sources) -> String {
+        let place = sources.place(self.span);
+        format!("denied by the rule at {}:{}", sources.file(self.span.file).name, place.line)
+    }
+}
+
 /// A policy that is typed, grounded and stratified.
 #[derive(Debug, Clone)]
 pub struct Program {

@@ -59,6 +59,18 @@ pub enum Literal {
     Aggregate(Aggregate),
 }
 
+impl Literal {
+    /// The literal as written.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Positive(atom) | Self::Negative(atom) => atom.span,
+            Self::Test(test) => test.span,
+            Self::Aggregate(aggregate) => aggregate.span,
+        }
+    }
+}
+
 /// `relation(terms)`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Atom {
@@ -66,6 +78,8 @@ pub struct Atom {
     pub relation: RelationId,
     /// One term for each column.
     pub terms: Vec<Term>,
+    /// The atom as written; for one that the checker made, what it came from. Messages quote this text.
+    pub span: Span,
 }
 
 /// `left operator right`, both of one kind.

@@ -173,9 +173,9 @@ pub enum Datum {
     /// The empty record.
     Nil,
     /// A record's fields.
-    Record(Vec<Datum>),
+    Record(Vec<Self>),
     /// A variant and its fields.
-    Variant(String, Vec<Datum>),
+    Variant(String, Vec<Self>),
 }
 
 impl Types {

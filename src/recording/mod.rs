@@ -3,7 +3,17 @@
 //! In: the bytes of a file. Out: one [`Recording`] with its events in the order of the file, whichever library wrote
 //! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
+mod bytes;
 pub mod event;
+mod fields;
+mod part;
+mod python;
+mod scan;
+mod session;
+mod shape;
+mod skim;
+mod strict;
+mod time;
 
 pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
 
@@ -129,10 +139,19 @@ pub enum RecordingError {
     Empty { accepted: &'static str },
 }
 
-/// Reads one recording; its shape is recognised from the content.
+/// Reads one recording; its shape is recognised from the content. Time and memory are linear in its size.
 ///
 /// # Errors
 /// Where the bytes are no recording at all. A fault inside a session is no error: the recording says where it stops.
-pub fn read(_bytes: &[u8]) -> Result<Recording, RecordingError> {
-    Err(RecordingError::Empty { accepted: "" })
+///
+/// ```
+/// let session = br#"{"id": "s", "appName": "a", "userId": "u", "events": [
+///     {"id": "e", "author": "user", "content": {"parts": [{"text": "hello"}]}}]}"#;
+/// let recording = gatelog::recording::read(session).unwrap();
+/// assert_eq!(recording.events.len(), 1);
+/// ```
+pub fn read(bytes: &[u8]) -> Result<Recording, RecordingError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let layout = shape::recognise(bytes)?;
+    Ok(session::assemble(bytes, &layout))
 }

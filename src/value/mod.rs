@@ -100,3 +100,31 @@ impl Word {
         CompoundId(self.0 as u32)
     }
 }
+
+/// A text as it is shown to a person: control, bidi and other invisible characters as `\u{…}`, cut after `limit`
+/// characters.
+#[must_use]
+pub fn visible(text: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(limit * 4));
+    for (count, c) in text.chars().enumerate() {
+        if count == limit {
+            out.push('…');
+            break;
+        }
+        if invisible(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Whether a character changes what is read without being seen.
+fn invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}

@@ -29,10 +29,10 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Whether the symbol was there when the mark was set.
+    /// The first symbol that was not there when the mark was set.
     #[must_use]
-    pub fn covers(self, symbol: Symbol) -> bool {
-        (symbol.0 as usize) < self.symbols
+    pub fn next_symbol(self) -> Symbol {
+        Symbol(u32::try_from(self.symbols).unwrap_or(u32::MAX))
     }
 }
 

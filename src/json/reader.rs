@@ -1,158 +1,9 @@
-//! JSON as written: strict, with the text of its numbers.
-//!
-//! In: a text. Out: a [`Json`] tree, or the [`Fault`] that makes it no strict JSON. Never: rounds a number, keeps one of
-//! two equal keys, overflows the stack, or repairs anything.
+use std::collections::BTreeSet;
 
-use std::fmt::Write as _;
-
-/// Objects and arrays nested deeper than this are a fault.
-pub const MAX_DEPTH: usize = 128;
-
-/// A JSON value with numbers as text and objects in the order of the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Json {
-    /// `null`
-    Null,
-    /// `true` or `false`
-    Bool(bool),
-    /// A number, as written.
-    Number(Box<str>),
-    /// A text, escapes decoded.
-    Text(Box<str>),
-    /// An array.
-    Array(Vec<Json>),
-    /// An object in the order of the text. No key occurs twice.
-    Object(Vec<(Box<str>, Json)>),
-}
-
-/// Why a text is not strict JSON, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// What is wrong.
-    pub kind: FaultKind,
-    /// Byte at which it was noticed.
-    pub at: usize,
-    /// Keys and places on the way there, outermost first, such as `events`, `[2]`, `args`, `to`.
-    pub path: Vec<String>,
-}
-
-/// The kinds of [`Fault`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FaultKind {
-    /// Not the grammar of RFC 8259.
-    #[error("not JSON: expected {expected}")]
-    Syntax {
-        /// What could have stood there.
-        expected: &'static str,
-    },
-    /// `NaN`, `Infinity` and their like.
-    #[error("not JSON: `{word}` is not a number that JSON can hold")]
-    NotFinite {
-        /// As written.
-        word: String,
-    },
-    /// A key written twice in one object.
-    #[error("the key `{key}` stands there twice")]
-    DuplicateKey {
-        /// The key.
-        key: String,
-    },
-    /// `\ud800` without its partner.
-    #[error("an unpaired surrogate escape is no text")]
-    UnpairedSurrogate,
-    /// Nested past [`MAX_DEPTH`].
-    #[error("nested deeper than {MAX_DEPTH} levels")]
-    TooDeep,
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} at byte {}", self.kind, self.at)
-    }
-}
-
-impl Json {
-    /// The value of a key of an object.
-    #[must_use]
-    pub fn field(&self, key: &str) -> Option<&Self> {
-        match self {
-            Self::Object(fields) => fields.iter().find(|(name, _)| &**name == key).map(|(_, value)| value),
-            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Text(_) | Self::Array(_) => None,
-        }
-    }
-
-    /// The text of a text.
-    #[must_use]
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Text(text) => Some(text),
-            Self::Null | Self::Bool(_) | Self::Number(_) | Self::Array(_) | Self::Object(_) => None,
-        }
-    }
-
-    /// Ordinary JSON: keys sorted by code point, no blanks, numbers as written, text as UTF-8 (only what JSON demands
-    /// is escaped).
-    #[must_use]
-    pub fn ordinary(&self) -> String {
-        let mut out = String::new();
-        self.write_ordinary(&mut out);
-        out
-    }
-
-    fn write_ordinary(&self, out: &mut String) {
-        match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(true) => out.push_str("true"),
-            Self::Bool(false) => out.push_str("false"),
-            Self::Number(text) => out.push_str(text),
-            Self::Text(text) => write_text(out, text),
-            Self::Array(items) => {
-                out.push('[');
-                for (i, item) in items.iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    item.write_ordinary(out);
-                }
-                out.push(']');
-            }
-            Self::Object(fields) => {
-                let mut sorted: Vec<_> = fields.iter().collect();
-                sorted.sort_by(|a, b| a.0.cmp(&b.0));
-                out.push('{');
-                for (i, (key, value)) in sorted.into_iter().enumerate() {
-                    if i > 0 {
-                        out.push(',');
-                    }
-                    write_text(out, key);
-                    out.push(':');
-                    value.write_ordinary(out);
-                }
-                out.push('}');
-            }
-        }
-    }
-}
-
-/// Writes a JSON text literal, escaping only what RFC 8259 demands.
-pub fn write_text(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => {
-                // Writing to a String cannot fail.
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
+use crate::json::Fault;
+use crate::json::FaultKind;
+use crate::json::Json;
+use crate::json::MAX_DEPTH;
 
 /// Reads one strict JSON value that fills the whole text.
 ///
@@ -166,7 +17,7 @@ pub fn write_text(out: &mut String, text: &str) {
 /// assert!(gatelog::json::parse(r#"{"a":1,"a":2}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Json, Fault> {
-    let mut reader = Reader { text, at: 0, path: Vec::new() };
+    let mut reader = Reader { text, at: 0 };
     let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {
@@ -178,7 +29,6 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    path: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -193,7 +43,7 @@ impl Reader<'_> {
     }
 
     fn fault(&self, kind: FaultKind) -> Fault {
-        Fault { kind, at: self.at, path: self.path.clone() }
+        Fault { kind, at: self.at, path: Vec::new() }
     }
 
     fn expected<T>(&self, expected: &'static str) -> Result<T, Fault> {
@@ -216,7 +66,7 @@ impl Reader<'_> {
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
         let mut fields: Vec<(Box<str>, Json)> = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
+        let mut keys = BTreeSet::new();
         self.blanks();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -228,20 +78,18 @@ impl Reader<'_> {
                 return self.expected("a key in double quotes");
             }
             let start = self.at;
-            let key = self.string()?;
-            if !seen.insert(key.clone()) {
+            let key: Box<str> = self.string()?.into();
+            if is_taken(&fields, &mut keys, &key) {
                 self.at = start;
-                return Err(self.fault(FaultKind::DuplicateKey { key }));
+                return Err(self.fault(FaultKind::DuplicateKey { key: key.into() }));
             }
             self.blanks();
             if self.peek() != Some(b':') {
                 return self.expected("`:`");
             }
             self.at += 1;
-            self.path.push(key);
-            let value = self.value(depth + 1)?;
-            let key = self.path.pop().unwrap_or_default();
-            fields.push((key.into(), value));
+            let value = self.value(depth + 1).map_err(|fault| fault.inside(key.to_string()))?;
+            fields.push((key, value));
             self.blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -263,9 +111,8 @@ impl Reader<'_> {
             return Ok(Json::Array(items));
         }
         loop {
-            self.path.push(format!("[{}]", items.len()));
-            items.push(self.value(depth + 1)?);
-            self.path.pop();
+            let value = self.value(depth + 1).map_err(|fault| fault.inside(format!("[{}]", items.len())))?;
+            items.push(value);
             self.blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -300,14 +147,10 @@ impl Reader<'_> {
         if self.peek() == Some(b'-') {
             self.at += 1;
         }
-        if self
-            .text
-            .get(self.at..)
-            .is_some_and(|rest| rest.starts_with("Infinity") || rest.starts_with("NaN"))
-        {
-            let word = self.text.get(start..self.at + 3).unwrap_or("").to_owned();
+        let rest = self.text.get(self.at..).unwrap_or("");
+        if let Some(word) = ["Infinity", "NaN"].into_iter().find(|word| rest.starts_with(word)) {
             self.at = start;
-            return Err(self.fault(FaultKind::NotFinite { word }));
+            return Err(self.fault(FaultKind::NotFinite { word: format!("-{word}") }));
         }
         match self.peek() {
             Some(b'0') => self.at += 1,
@@ -406,4 +249,18 @@ impl Reader<'_> {
             None => self.expected("four hexadecimal digits"),
         }
     }
+}
+
+/// Objects up to this many keys are searched key by key, which is quicker than a set.
+const FEW: usize = 16;
+
+/// Whether the object has that key already. `keys` holds the keys of an object once it has more than a few.
+fn is_taken(fields: &[(Box<str>, Json)], keys: &mut BTreeSet<Box<str>>, key: &str) -> bool {
+    if fields.len() < FEW {
+        return fields.iter().any(|(name, _)| &**name == key);
+    }
+    if keys.is_empty() {
+        keys.extend(fields.iter().map(|(name, _)| name.clone()));
+    }
+    !keys.insert(key.into())
 }

@@ -1,0 +1,517 @@
+use crate::engine::ancestry::{Ancestry, RecordNames};
+use crate::engine::join::{Join, Run, Window};
+use crate::engine::meter::{Faults, Halt, Meter};
+use crate::engine::order::{Planner, plan};
+use crate::engine::plan::{Pattern, Plan, Step};
+use crate::engine::tuples::{Row, Tuples};
+use crate::engine::{Budget, Database, EvalError};
+use crate::lineage::{Lineage, Runs};
+use crate::program::{LineageRelation, Literal, Origin, Program, RelationId, RuleId, Stratum, Term};
+use crate::value::{ConstructorId, Word};
+
+/// A program that is ready to run: the plans of its rules, and which of its relations are kept between checks.
+#[derive(Debug)]
+pub struct Engine {
+    /// The widths and indexes of the relations, to start a database from.
+    shapes: Vec<Shape>,
+    /// For each rule the plans of a first round: all rows of everything.
+    first: Vec<Plan>,
+    /// For each rule the plans of later rounds, one for each atom whose relation can grow.
+    later: Vec<Vec<Plan>>,
+    /// Whether a relation depends on session facts alone and only grows, by relation.
+    session: Vec<bool>,
+    /// For each decision rule, plans of its alternatives with the action's index given, and the slot it stands in.
+    pub(crate) probes: Vec<Vec<(Plan, Option<usize>)>>,
+    /// Whether a relation can hold more once the session has gone on, by relation.
+    pub(crate) grows: Vec<bool>,
+    current: Option<RelationId>,
+    depends_gate: Option<RelationId>,
+    reachable_gate: Option<RelationId>,
+    position: ConstructorId,
+}
+
+#[derive(Debug)]
+struct Shape {
+    arity: usize,
+    indexes: Vec<Vec<usize>>,
+}
+
+/// What a session's derived facts have been fed with.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// Rows of each relation that the session's strata have seen.
+    seen: Vec<Row>,
+    /// Whether rules that read no relation have run.
+    started: bool,
+    /// An evaluation error that session facts cause; they stay, and so does it.
+    error: Option<EvalError>,
+}
+
+impl Engine {
+    /// Plans the rules. `session_facts` are the host's relations that only grow while a session lasts; all others of the host belong to one request.
+    #[must_use]
+    pub fn new(program: &Program, session_facts: &[RelationId]) -> Self {
+        let mut relations: Vec<Tuples> =
+            program.relations.iter().map(|relation| Tuples::new(relation.columns.len())).collect();
+        let session = session_relations(program, session_facts);
+        let mut planner = Planner { program, relations: &mut relations, session: &session };
+        let ids = || (0..).map(RuleId).zip(&program.rules);
+        let first = ids().map(|(id, rule)| plan(&mut planner, id, rule, None, &[])).collect();
+        let stratum_of = stratum_of(program);
+        let mut later = Vec::with_capacity(program.rules.len());
+        for (id, rule) in ids() {
+            let head = rule.head.relation.0 as usize;
+            let grows = |relation: RelationId| {
+                let at = relation.0 as usize;
+                session.get(head) == Some(&true) || stratum_of.get(at) == stratum_of.get(head)
+            };
+            let atoms = rule.body.iter().enumerate().filter_map(|(place, literal)| match literal {
+                Literal::Positive(atom) if grows(atom.relation) => Some(place),
+                Literal::Positive(_) | Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => {
+                    None
+                }
+            });
+            let places: Vec<_> = atoms.collect();
+            later.push(
+                places.into_iter().map(|place| plan(&mut planner, id, rule, Some(place), &[])).collect(),
+            );
+        }
+        let probes =
+            program.decision_rules.iter().map(|rule| probe_plans(&mut planner, &rule.rules)).collect();
+        let shapes = relations
+            .iter()
+            .map(|tuples| Shape { arity: tuples.arity(), indexes: tuples.indexed() })
+            .collect();
+        Self {
+            shapes,
+            first,
+            later,
+            session,
+            probes,
+            grows: can_grow(program, session_facts),
+            current: program.relation("Current"),
+            depends_gate: program.relation("CurrentDependsPolicyRelevant"),
+            reachable_gate: program.relation("ReachableFromPolicyRelevant"),
+            position: program.types.record("EdgeDataRecord").unwrap_or(ConstructorId::NIL),
+        }
+    }
+
+    /// A session without facts.
+    #[must_use]
+    pub fn database(&self, program: &Program) -> Database {
+        let tuples = |shape: &Shape| {
+            let mut tuples = Tuples::new(shape.arity);
+            for columns in &shape.indexes {
+                tuples.index(columns);
+            }
+            tuples
+        };
+        Database::with(program, self.shapes.iter().map(tuples).collect())
+    }
+
+    /// Brings up to date what the roots need and what depends on session facts alone. Costs as much as those facts are
+    /// new. What it derives stays; call it before the facts of a request are added.
+    ///
+    /// # Errors
+    /// The evaluation error that session facts cause, or the budget that ran out; both come again at each later call.
+    pub fn feed(
+        &self,
+        program: &Program,
+        database: &mut Database,
+        lineage: &Lineage,
+        progress: &mut Progress,
+        roots: &[RelationId],
+        budget: Budget,
+    ) -> Result<(), EvalError> {
+        if let Some(error) = &progress.error {
+            return Err(error.clone());
+        }
+        progress.seen.resize(program.relations.len(), 0);
+        let needed = needed(program, roots);
+        let strata: Vec<_> =
+            program.strata.iter().filter(|stratum| self.kept(stratum) && wanted(stratum, &needed)).collect();
+        let mut pass = Pass::new(self, program, database, lineage, budget);
+        let result = pass.feed(&strata, progress);
+        if let Err(error) = &result {
+            progress.error = Some(error.clone());
+        }
+        result
+    }
+
+    /// Derives what the roots need from the facts that are there, session facts fed before.
+    ///
+    /// # Errors
+    /// The evaluation error met, or the budget that ran out.
+    pub fn evaluate(
+        &self,
+        program: &Program,
+        database: &mut Database,
+        lineage: &Lineage,
+        fed: &[RelationId],
+        roots: &[RelationId],
+        budget: Budget,
+    ) -> Result<(), EvalError> {
+        let needed = needed(program, roots);
+        let fed = self::needed(program, fed);
+        let done = |stratum: &Stratum| self.kept(stratum) && wanted(stratum, &fed);
+        let mut pass = Pass::new(self, program, database, lineage, budget);
+        program
+            .strata
+            .iter()
+            .filter(|stratum| wanted(stratum, &needed) && !done(stratum))
+            .try_for_each(|stratum| pass.stratum(stratum))
+    }
+
+    fn kept(&self, stratum: &Stratum) -> bool {
+        stratum.relations.iter().all(|relation| self.session.get(relation.0 as usize) == Some(&true))
+    }
+
+    /// The tuples of a relation in the model that is there, those of a lineage relation among them.
+    pub fn list(
+        &self,
+        program: &Program,
+        database: &mut Database,
+        lineage: &Lineage,
+        relation: RelationId,
+    ) -> Vec<Vec<Word>> {
+        match program.schema(relation).map(|schema| (schema.origin, schema.columns.len())) {
+            Some((Origin::Lineage(relation), columns)) => {
+                Pass::new(self, program, database, lineage, Budget::default()).list(relation, columns)
+            }
+            Some((Origin::Host | Origin::Rules, _)) | None => {
+                database.tuples(relation).map(<[Word]>::to_vec).collect()
+            }
+        }
+    }
+
+    /// Every proper ancestor of a `Current` record.
+    fn depends(&self, database: &Database, lineage: &Lineage) -> Runs {
+        let mut depends = Runs::default();
+        for tuple in self.current.iter().flat_map(|&current| database.tuples(current)) {
+            let record = tuple.first().and_then(|word| database.names.record(word.as_symbol()));
+            if let Some(record) = record {
+                depends.union(lineage.ancestors(record));
+            }
+        }
+        depends
+    }
+}
+
+impl Engine {
+    fn ancestry<'a>(&self, names: &'a RecordNames, lineage: &'a Lineage, depends: &'a Runs) -> Ancestry<'a> {
+        let (depends_gate, reachable_gate, position) =
+            (self.depends_gate, self.reachable_gate, self.position);
+        Ancestry { lineage, names, depends, depends_gate, reachable_gate, position }
+    }
+}
+
+fn probe_plans(planner: &mut Planner<'_>, rules: &[RuleId]) -> Vec<(Plan, Option<usize>)> {
+    let program = planner.program;
+    let mut plans = Vec::new();
+    for &id in rules {
+        let Some(rule) = program.rules.get(id.0 as usize) else { continue };
+        let index = match rule.head.terms.first() {
+            Some(Term::Variable(variable)) => Some(*variable),
+            _ => None,
+        };
+        let given: Vec<_> = index.into_iter().collect();
+        plans.push((plan(planner, id, rule, None, &given), index.map(|variable| variable.0 as usize)));
+    }
+    plans
+}
+
+/// One evaluation over a database.
+pub(crate) struct Pass<'a> {
+    engine: &'a Engine,
+    program: &'a Program,
+    database: &'a mut Database,
+    lineage: &'a Lineage,
+    meter: Meter,
+    faults: Faults,
+    windows: Vec<Window>,
+    depends: Runs,
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(
+        engine: &'a Engine,
+        program: &'a Program,
+        database: &'a mut Database,
+        lineage: &'a Lineage,
+        budget: Budget,
+    ) -> Self {
+        let meter = Meter::new(budget, database.pool.bytes());
+        let windows = vec![Window::default(); database.relations.len()];
+        let depends = engine.depends(database, lineage);
+        Self { engine, program, database, lineage, meter, faults: Faults::default(), windows, depends }
+    }
+
+    /// Every row is stable.
+    fn settle(&mut self) {
+        for (window, tuples) in self.windows.iter_mut().zip(&mut self.database.relations) {
+            tuples.refresh();
+            *window = Window { stable: tuples.len(), recent: tuples.len() };
+        }
+    }
+
+    /// Completes a stratum from nothing.
+    fn stratum(&mut self, stratum: &Stratum) -> Result<(), EvalError> {
+        self.settle();
+        let engine = self.engine;
+        for &rule in &stratum.rules {
+            if let Some(plan) = engine.first.get(rule.0 as usize) {
+                self.run(plan)?;
+            }
+        }
+        if stratum.recursive {
+            self.rounds(stratum, false)?;
+        }
+        self.faulty()
+    }
+
+    /// Runs later rounds until one adds nothing. The stratum's own relations advance; with `all`, every relation's rows
+    /// that came since its window count as recent in the first of them.
+    fn rounds(&mut self, stratum: &Stratum, mut pending: bool) -> Result<(), EvalError> {
+        loop {
+            let mut grew = std::mem::take(&mut pending);
+            for &relation in &stratum.relations {
+                let at = relation.0 as usize;
+                let (Some(window), Some(tuples)) =
+                    (self.windows.get_mut(at), self.database.relations.get_mut(at))
+                else {
+                    continue;
+                };
+                tuples.refresh();
+                grew |= tuples.len() > window.recent;
+                *window = Window { stable: window.recent, recent: tuples.len() };
+            }
+            if !grew {
+                return Ok(());
+            }
+            let engine = self.engine;
+            for plan in stratum.rules.iter().filter_map(|rule| engine.later.get(rule.0 as usize)).flatten() {
+                let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
+                if recent.is_some_and(|window| window.recent > window.stable) {
+                    self.run(plan)?;
+                }
+            }
+            // What lower strata had brought has been seen now.
+            for (at, window) in self.windows.iter_mut().enumerate() {
+                let own = stratum.relations.iter().any(|relation| relation.0 as usize == at);
+                if !own {
+                    window.stable = window.recent;
+                }
+            }
+        }
+    }
+
+    fn feed(&mut self, strata: &[&Stratum], progress: &mut Progress) -> Result<(), EvalError> {
+        if !progress.started {
+            self.settle();
+            let engine = self.engine;
+            for &rule in strata.iter().flat_map(|stratum| &stratum.rules) {
+                let plan = engine.first.get(rule.0 as usize);
+                if let Some(plan) = plan.filter(|plan| !reads(&plan.steps)) {
+                    self.run(plan)?;
+                }
+            }
+            progress.started = true;
+        }
+        for stratum in strata {
+            for ((window, tuples), &seen) in
+                self.windows.iter_mut().zip(&mut self.database.relations).zip(&progress.seen)
+            {
+                tuples.refresh();
+                *window = Window { stable: seen, recent: tuples.len() };
+            }
+            // The stratum's own rows that are new count as recent in the first round.
+            for &relation in &stratum.relations {
+                let at = relation.0 as usize;
+                if let Some(window) = self.windows.get_mut(at) {
+                    window.recent = window.stable;
+                }
+            }
+            self.rounds(stratum, true)?;
+            self.faulty()?;
+        }
+        for (seen, tuples) in progress.seen.iter_mut().zip(&self.database.relations) {
+            *seen = tuples.len();
+        }
+        Ok(())
+    }
+
+    fn faulty(&self) -> Result<(), EvalError> {
+        match self.faults.first() {
+            Some((what, span)) => Err(EvalError { what: what.clone(), span: Some(*span) }),
+            None => Ok(()),
+        }
+    }
+
+    fn run(&mut self, plan: &Plan) -> Result<(), EvalError> {
+        self.derive(plan).map_err(|halt| EvalError { what: halt.text(self.program), span: None })
+    }
+
+    fn derive(&mut self, plan: &Plan) -> Result<(), Halt> {
+        let Some(rule) = self.program.rules.get(plan.rule.0 as usize) else { return Ok(()) };
+        let head = rule.head.relation;
+        let Some(existing) = self.database.relations.get(head.0 as usize) else { return Ok(()) };
+        if rule.head.terms.is_empty() && existing.len() > 0 && !plan.fallible {
+            return Ok(());
+        }
+        let mut fresh = Tuples::new(rule.head.terms.len());
+        let ancestry = self.engine.ancestry(&self.database.names, self.lineage, &self.depends);
+        let mut join = Join {
+            program: self.program,
+            relations: &self.database.relations,
+            windows: &self.windows,
+            ancestry: &ancestry,
+            pool: &mut self.database.pool,
+            cache: &mut self.database.cache,
+            meter: &mut self.meter,
+            faults: &mut self.faults,
+            head,
+            values: vec![Word::default(); rule.variables.len()],
+            scratch: Vec::new(),
+            deepest: 0,
+        };
+        let mut tuple = Vec::with_capacity(rule.head.terms.len());
+        join.run(Run::new(&plan.steps, plan.cut), &mut |join| {
+            tuple.clear();
+            let mut complete = true;
+            for term in &rule.head.terms {
+                match join.term(term)? {
+                    Some(word) => tuple.push(word),
+                    None => complete = false,
+                }
+            }
+            if complete && existing.find(&tuple).is_none() && fresh.insert(&tuple) {
+                join.meter.tuple(tuple.len(), head)?;
+            }
+            Ok(())
+        })?;
+        if let Some(tuples) = self.database.relations.get_mut(head.0 as usize) {
+            fresh.iter().for_each(|tuple| {
+                tuples.insert(tuple);
+            });
+        }
+        Ok(())
+    }
+
+    /// How far the plan comes in the model that is there.
+    pub(crate) fn reach(&mut self, plan: &Plan, given: &[(usize, Word)]) -> usize {
+        let variables = self.program.rules.get(plan.rule.0 as usize).map_or(0, |rule| rule.variables.len());
+        self.look(variables, |join| {
+            for &(slot, word) in given {
+                join.set(slot, word);
+            }
+            // A budget that runs out here leaves the way that was found so far.
+            let _ = join.run(Run::new(&plan.steps, 0), &mut |_| Ok(()));
+            join.deepest
+        })
+    }
+
+    fn list(&mut self, relation: LineageRelation, columns: usize) -> Vec<Vec<Word>> {
+        let free = vec![Pattern::Any; columns];
+        self.look(0, |join| join.matches(relation, &free).map(Iterator::collect).unwrap_or_default())
+    }
+
+    /// Reads the model that is there; derives nothing.
+    fn look<T>(&mut self, variables: usize, ask: impl FnOnce(&mut Join<'_>) -> T) -> T {
+        self.settle();
+        let ancestry = self.engine.ancestry(&self.database.names, self.lineage, &self.depends);
+        ask(&mut Join {
+            program: self.program,
+            relations: &self.database.relations,
+            windows: &self.windows,
+            ancestry: &ancestry,
+            pool: &mut self.database.pool,
+            cache: &mut self.database.cache,
+            meter: &mut self.meter,
+            faults: &mut self.faults,
+            head: RelationId(u32::MAX),
+            values: vec![Word::default(); variables],
+            scratch: Vec::new(),
+            deepest: 0,
+        })
+    }
+}
+
+/// Relations that the roots need, by relation.
+fn needed(program: &Program, roots: &[RelationId]) -> Vec<bool> {
+    let mut needed = vec![false; program.relations.len()];
+    for &relation in roots.iter().filter_map(|root| program.needs.get(root.0 as usize)).flatten() {
+        if let Some(slot) = needed.get_mut(relation.0 as usize) {
+            *slot = true;
+        }
+    }
+    needed
+}
+
+fn wanted(stratum: &Stratum, needed: &[bool]) -> bool {
+    stratum.relations.iter().any(|relation| needed.get(relation.0 as usize) == Some(&true))
+}
+
+/// Whether a plan reads a relation.
+fn reads(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Scan { .. } | Step::Lineage { .. }))
+}
+
+fn stratum_of(program: &Program) -> Vec<usize> {
+    let mut of: Vec<usize> =
+        (0..program.relations.len()).map(|relation| program.strata.len() + relation).collect();
+    for (number, stratum) in program.strata.iter().enumerate() {
+        for relation in &stratum.relations {
+            if let Some(slot) = of.get_mut(relation.0 as usize) {
+                *slot = number;
+            }
+        }
+    }
+    of
+}
+
+/// Relations that depend on session facts alone and only grow: every rule reads, positively, only such relations.
+fn session_relations(program: &Program, facts: &[RelationId]) -> Vec<bool> {
+    let mut session: Vec<bool> =
+        program.relations.iter().map(|relation| relation.origin == Origin::Rules).collect();
+    for fact in facts {
+        if let Some(slot) = session.get_mut(fact.0 as usize) {
+            *slot = true;
+        }
+    }
+    loop {
+        let grows = |literal: &Literal| match literal {
+            Literal::Positive(atom) => session.get(atom.relation.0 as usize) == Some(&true),
+            Literal::Test(_) => true,
+            Literal::Negative(_) | Literal::Aggregate(_) => false,
+        };
+        let falls = |rule: &&crate::program::Rule| {
+            session.get(rule.head.relation.0 as usize) == Some(&true) && !rule.body.iter().all(grows)
+        };
+        let Some(head) = program.rules.iter().find(falls).map(|rule| rule.head.relation) else {
+            return session;
+        };
+        if let Some(slot) = session.get_mut(head.0 as usize) {
+            *slot = false;
+        }
+    }
+}
+
+/// Whether a relation can hold more once the session has gone on: it needs session facts or the lineage.
+pub(crate) fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
+    let lineage = |relation: &RelationId| {
+        program.schema(*relation).is_some_and(|schema| {
+            matches!(
+                schema.origin,
+                Origin::Lineage(
+                    LineageRelation::Edge
+                        | LineageRelation::EdgeData
+                        | LineageRelation::CurrentDepends
+                        | LineageRelation::ReachableFrom
+                )
+            )
+        })
+    };
+    let grows =
+        |needs: &Vec<RelationId>| needs.iter().any(|need| session_facts.contains(need) || lineage(need));
+    program.needs.iter().map(grows).collect()
+}

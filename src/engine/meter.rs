@@ -1,0 +1,111 @@
+use crate::engine::Budget;
+use crate::program::{Program, RelationId};
+use crate::source::Span;
+
+/// Why evaluation stops at once: the budget is spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Halt {
+    pub(crate) what: Spent,
+    /// The relation that was growing.
+    pub(crate) relation: RelationId,
+}
+
+/// What ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spent {
+    Tuples(u64),
+    Bytes(u64),
+    Steps(u64),
+}
+
+impl Halt {
+    pub(crate) fn text(&self, program: &Program) -> String {
+        let name = program.schema(self.relation).map_or("", |relation| relation.name.as_str());
+        let name = program
+            .decision_rules
+            .iter()
+            .find(|rule| rule.fired == self.relation)
+            .map_or_else(|| name.to_owned(), |rule| rule.id.clone());
+        let limit = match self.what {
+            Spent::Tuples(limit) => format!("limit of {limit} derived tuples"),
+            Spent::Bytes(limit) => format!("limit of {limit} bytes"),
+            Spent::Steps(limit) => format!("limit of {limit} steps"),
+        };
+        format!("the {limit} was reached while deriving `{name}`")
+    }
+}
+
+/// What one check has used of its budget.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    budget: Budget,
+    steps: u64,
+    tuples: u64,
+    tuple_bytes: u64,
+    pool_at_start: usize,
+    pool_bytes: u64,
+}
+
+impl Meter {
+    pub(crate) fn new(budget: Budget, pool_bytes: usize) -> Self {
+        Self { budget, steps: 0, tuples: 0, tuple_bytes: 0, pool_at_start: pool_bytes, pool_bytes: 0 }
+    }
+
+    /// One tuple was looked at.
+    pub(crate) fn step(&mut self, relation: RelationId) -> Result<(), Halt> {
+        self.steps += 1;
+        if self.steps > self.budget.steps {
+            return Err(Halt { what: Spent::Steps(self.budget.steps), relation });
+        }
+        Ok(())
+    }
+
+    /// A new tuple of that many columns was derived.
+    pub(crate) fn tuple(&mut self, columns: usize, relation: RelationId) -> Result<(), Halt> {
+        self.tuples += 1;
+        // Words, the row's place in its table, and a share of its indexes.
+        self.tuple_bytes += columns as u64 * 8 + 16;
+        if self.tuples > self.budget.tuples {
+            return Err(Halt { what: Spent::Tuples(self.budget.tuples), relation });
+        }
+        self.bytes(relation)
+    }
+
+    /// The pool now takes that many bytes.
+    pub(crate) fn pool(&mut self, bytes: usize, relation: RelationId) -> Result<(), Halt> {
+        self.pool_bytes = bytes.saturating_sub(self.pool_at_start) as u64;
+        self.bytes(relation)
+    }
+
+    fn bytes(&self, relation: RelationId) -> Result<(), Halt> {
+        if self.tuple_bytes + self.pool_bytes > self.budget.bytes {
+            return Err(Halt { what: Spent::Bytes(self.budget.bytes), relation });
+        }
+        Ok(())
+    }
+}
+
+/// The evaluation errors of one stratum. All are met; the first by text is told, so that no order of rules or tuples
+/// decides which.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    count: u64,
+    first: Option<(String, Span)>,
+}
+
+impl Faults {
+    pub(crate) fn note(&mut self, what: String, span: Span) {
+        self.count += 1;
+        if self.first.as_ref().is_none_or(|(first, at)| (&what, span) < (first, *at)) {
+            self.first = Some((what, span));
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub(crate) fn first(&self) -> Option<&(String, Span)> {
+        self.first.as_ref()
+    }
+}

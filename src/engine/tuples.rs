@@ -1,0 +1,253 @@
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::value::Word;
+
+/// A row of a [`Tuples`], by its number in the order of insertion.
+pub(crate) type Row = u32;
+
+const END: Row = Row::MAX;
+
+/// A set of tuples of one width, in the order of insertion, with the indexes that were asked for.
+///
+/// Rows are only added at the end and taken from the end, so a range of rows is a moment of the set.
+// Invariant: `words` holds `len * arity` words; `table` holds each row once.
+#[derive(Debug, Default)]
+pub(crate) struct Tuples {
+    arity: usize,
+    len: Row,
+    words: Vec<Word>,
+    table: HashTable<Row>,
+    indexes: Vec<Index>,
+    state: RandomState,
+}
+
+/// Rows by the values of some columns: for each distinct key a chain of rows, newest first.
+#[derive(Debug)]
+struct Index {
+    columns: Box<[usize]>,
+    heads: HashTable<Row>,
+    next: Vec<Row>,
+}
+
+/// An index of one [`Tuples`], by its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IndexId(usize);
+
+impl Tuples {
+    pub(crate) fn new(arity: usize) -> Self {
+        Self { arity, ..Self::default() }
+    }
+
+    pub(crate) fn len(&self) -> Row {
+        self.len
+    }
+
+    pub(crate) fn arity(&self) -> usize {
+        self.arity
+    }
+
+    /// The columns of every index, in the order in which they were asked for.
+    pub(crate) fn indexed(&self) -> Vec<Vec<usize>> {
+        self.indexes.iter().map(|index| index.columns.to_vec()).collect()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.len() * 8 + self.len as usize * 8
+    }
+
+    /// The tuple of a row; the empty tuple for a row that is not there.
+    pub(crate) fn row(&self, row: Row) -> &[Word] {
+        let start = row as usize * self.arity;
+        self.words.get(start..start + self.arity).unwrap_or(&[])
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[Word]> {
+        (0..self.len).map(|row| self.row(row))
+    }
+
+    /// The row of a tuple.
+    pub(crate) fn find(&self, tuple: &[Word]) -> Option<Row> {
+        self.table.find(self.state.hash_one(tuple), |&row| self.row(row) == tuple).copied()
+    }
+
+    /// Adds a tuple; tells whether it is new.
+    pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
+        debug_assert_eq!(tuple.len(), self.arity, "a tuple has its relation's width");
+        if self.find(tuple).is_some() {
+            return false;
+        }
+        let row = self.len;
+        self.words.extend_from_slice(tuple);
+        self.len += 1;
+        let (words, arity, state) = (&self.words, self.arity, &self.state);
+        self.table.insert_unique(state.hash_one(tuple), row, |&row| state.hash_one(at(words, arity, row)));
+        true
+    }
+
+    /// The index over these columns, made if it is not there. It covers later rows only after [`Tuples::refresh`].
+    pub(crate) fn index(&mut self, columns: &[usize]) -> IndexId {
+        if let Some(found) = self.indexes.iter().position(|index| *index.columns == *columns) {
+            return IndexId(found);
+        }
+        self.indexes.push(Index { columns: columns.into(), heads: HashTable::new(), next: Vec::new() });
+        IndexId(self.indexes.len() - 1)
+    }
+
+    /// Lets every index cover all rows. Costs as much as rows were added since the last time.
+    pub(crate) fn refresh(&mut self) {
+        let (words, arity, state, len) = (&self.words, self.arity, &self.state, self.len);
+        for index in &mut self.indexes {
+            let from = Row::try_from(index.next.len()).unwrap_or(END);
+            for row in from..len {
+                index.add(row, words, arity, state);
+            }
+        }
+    }
+
+    /// The newest row below `below` whose key columns hold these values.
+    pub(crate) fn first(&self, index: IndexId, key: &[Word], below: Row) -> Option<Row> {
+        let index = self.indexes.get(index.0)?;
+        let hash = hash_words(&self.state, key.iter().copied());
+        let same = |&row: &Row| {
+            index.columns.iter().zip(key).all(|(&column, word)| self.row(row).get(column) == Some(word))
+        };
+        index.skip(index.heads.find(hash, same).copied()?, below)
+    }
+
+    /// The next older row of the same key.
+    pub(crate) fn following(&self, index: IndexId, row: Row) -> Option<Row> {
+        self.indexes.get(index.0)?.older(row)
+    }
+
+    /// Takes rows from the end until `len` are left.
+    pub(crate) fn truncate(&mut self, len: Row) {
+        if len == 0 {
+            self.table.clear();
+            for index in &mut self.indexes {
+                index.heads.clear();
+                index.next.clear();
+            }
+        }
+        for row in (len..self.len).rev() {
+            if len == 0 {
+                break;
+            }
+            let hash = self.state.hash_one(at(&self.words, self.arity, row));
+            if let Ok(entry) = self.table.find_entry(hash, |&other| other == row) {
+                entry.remove();
+            }
+            let (words, arity, state) = (&self.words, self.arity, &self.state);
+            for index in &mut self.indexes {
+                index.remove_last(row, words, arity, state);
+            }
+        }
+        self.len = self.len.min(len);
+        self.words.truncate(self.len as usize * self.arity);
+    }
+}
+
+impl Index {
+    fn add(&mut self, row: Row, words: &[Word], arity: usize, state: &RandomState) {
+        let columns = &self.columns;
+        let key = |row: Row| columns.iter().map(move |&column| column_at(words, arity, row, column));
+        let hash = hash_words(state, key(row));
+        let same = |&other: &Row| key(other).eq(key(row));
+        if let Some(head) = self.heads.find_mut(hash, same) {
+            self.next.push(*head);
+            *head = row;
+        } else {
+            self.next.push(END);
+            self.heads.insert_unique(hash, row, |&other| hash_words(state, key(other)));
+        }
+    }
+
+    fn remove_last(&mut self, row: Row, words: &[Word], arity: usize, state: &RandomState) {
+        if self.next.len() != row as usize + 1 {
+            return;
+        }
+        let columns = &self.columns;
+        let hash = hash_words(state, columns.iter().map(|&column| column_at(words, arity, row, column)));
+        let older = self.next.pop().unwrap_or(END);
+        if let Ok(mut entry) = self.heads.find_entry(hash, |&head| head == row) {
+            if older == END {
+                entry.remove();
+            } else {
+                *entry.get_mut() = older;
+            }
+        }
+    }
+
+    fn older(&self, row: Row) -> Option<Row> {
+        self.next.get(row as usize).copied().filter(|&row| row != END)
+    }
+
+    fn skip(&self, mut row: Row, below: Row) -> Option<Row> {
+        while row >= below {
+            row = self.older(row)?;
+        }
+        Some(row)
+    }
+}
+
+fn at(words: &[Word], arity: usize, row: Row) -> &[Word] {
+    let start = row as usize * arity;
+    words.get(start..start + arity).unwrap_or(&[])
+}
+
+fn column_at(words: &[Word], arity: usize, row: Row, column: usize) -> Word {
+    at(words, arity, row).get(column).copied().unwrap_or_default()
+}
+
+fn hash_words(state: &RandomState, words: impl Iterator<Item = Word>) -> u64 {
+    let mut hasher = state.build_hasher();
+    words.for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(values: &[u64]) -> Vec<Word> {
+        values.iter().map(|&value| Word(value)).collect()
+    }
+
+    fn chain(tuples: &Tuples, index: IndexId, key: u64, below: Row) -> Vec<Row> {
+        let first = tuples.first(index, &words(&[key]), below);
+        std::iter::successors(first, |&row| tuples.following(index, row)).collect()
+    }
+
+    #[test]
+    fn an_index_chains_equal_keys_and_follows_truncation() {
+        let mut tuples = Tuples::new(2);
+        let index = tuples.index(&[1]);
+        for (a, b) in [(1, 7), (2, 8), (3, 7), (1, 7), (4, 7)] {
+            tuples.insert(&words(&[a, b]));
+        }
+        tuples.refresh();
+        assert_eq!(tuples.len(), 4);
+        assert_eq!(chain(&tuples, index, 7, 9), [3, 2, 0]);
+        assert_eq!(chain(&tuples, index, 7, 3), [2, 0]);
+        tuples.truncate(2);
+        assert_eq!(chain(&tuples, index, 7, 9), [0]);
+        assert_eq!(tuples.find(&words(&[3, 7])), None);
+        assert!(tuples.insert(&words(&[5, 7])));
+        tuples.refresh();
+        assert_eq!(chain(&tuples, index, 7, 9), [2, 0]);
+        tuples.truncate(0);
+        assert!(chain(&tuples, index, 7, 9).is_empty() && tuples.insert(&words(&[1, 7])));
+    }
+
+    #[test]
+    fn a_nullary_relation_holds_once() {
+        let mut tuples = Tuples::new(0);
+        assert!(tuples.insert(&[]));
+        assert!(!tuples.insert(&[]));
+        assert_eq!(tuples.len(), 1);
+        tuples.truncate(0);
+        assert!(tuples.find(&[]).is_none());
+    }
+}

@@ -1,0 +1,308 @@
+//! The calls after a fault, as far as they can still be made out.
+//!
+//! Nothing that is found here is judged: each of these calls is listed as denied. So the reading is lenient, and looks at
+//! keys and brackets alone.
+
+use crate::json;
+use crate::recording::UnreadCall;
+use crate::recording::fields::camel;
+use crate::recording::scan::{self, Slot, Span};
+
+/// Depth, inside an event, of the keys of a part: event, content, parts, part.
+const PART_DEPTH: usize = 4;
+
+/// What can be made out of one event.
+#[derive(Debug, Default)]
+pub(crate) struct Skimmed {
+    /// Its number.
+    pub(crate) index: usize,
+    /// Its id; empty where there is none.
+    pub(crate) id: String,
+    author: String,
+    partial: bool,
+    content: bool,
+    calls: Vec<UnreadCall>,
+}
+
+/// The events of the slots, the first of which has the number `first`.
+pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize) -> Vec<Skimmed> {
+    let mut events: Vec<Skimmed> = Vec::new();
+    for slot in slots {
+        let index = events.last().map_or(first, |event| event.index + 1);
+        let mut skim = Skim::new(bytes, *slot, index);
+        skim.run();
+        events.append(&mut skim.events);
+    }
+    events
+}
+
+/// The calls of events, partial ones left out.
+pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
+    let mut calls = Vec::new();
+    for event in events.into_iter().filter(|event| !event.partial) {
+        for call in event.calls {
+            calls.push(UnreadCall {
+                event: event.index,
+                event_id: event.id.clone(),
+                agent: event.author.clone(),
+                ..call
+            });
+        }
+    }
+    calls
+}
+
+struct Skim<'a> {
+    bytes: &'a [u8],
+    slot: Slot,
+    at: usize,
+    depth: usize,
+    pairs: Vec<(usize, usize)>,
+    events: Vec<Skimmed>,
+    current: Skimmed,
+}
+
+impl<'a> Skim<'a> {
+    fn new(bytes: &'a [u8], slot: Slot, index: usize) -> Self {
+        let bytes = bytes.get(..slot.span.end).unwrap_or(bytes);
+        Self {
+            bytes,
+            slot,
+            at: slot.span.start,
+            depth: 0,
+            pairs: pairs(bytes, slot),
+            events: Vec::new(),
+            current: Skimmed { index, ..Skimmed::default() },
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some((key, value)) = self.next_key(self.bytes.len()) {
+            self.member(&key, value);
+        }
+        self.flush();
+    }
+
+    /// The next key before `end` and where its value begins; the place moves past the colon.
+    fn next_key(&mut self, end: usize) -> Option<(String, usize)> {
+        while self.at < end {
+            match self.bytes.get(self.at)? {
+                b'"' => {
+                    let literal =
+                        Span { start: self.at, end: text_end(self.bytes, self.at, self.slot.whole) };
+                    let colon = scan::blanks(self.bytes, literal.end);
+                    self.at = literal.end;
+                    if self.bytes.get(colon) == Some(&b':') {
+                        self.at = scan::blanks(self.bytes, colon + 1);
+                        return Some((camel(&scan::text(self.bytes, literal)), self.at));
+                    }
+                }
+                b'{' | b'[' => self.step(self.depth + 1),
+                b'}' | b']' => self.step(self.depth.saturating_sub(1)),
+                _ => self.at += 1,
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, depth: usize) {
+        self.depth = depth;
+        self.at += 1;
+    }
+
+    fn member(&mut self, key: &str, value: usize) {
+        let top = !self.slot.whole || self.depth == 1;
+        match key {
+            "content" if top => {
+                self.next_event(self.current.content);
+                self.current.content = true;
+            }
+            "author" if top => {
+                self.next_event(!self.current.author.is_empty());
+                self.current.author = self.text_at(value);
+            }
+            "id" if top => {
+                self.next_event(!self.current.id.is_empty());
+                self.current.id = self.text_at(value);
+            }
+            "partial" if top => {
+                self.current.partial |= self.bytes.get(value..value + 4) == Some(b"true");
+            }
+            "functionCall" if !self.slot.whole || self.depth == PART_DEPTH => self.call(value),
+            "args"
+            | "response"
+            | "functionResponse"
+            | "stateDelta"
+            | "customMetadata"
+            | "output"
+            | "payload"
+            | "agentState"
+            | "executableCode"
+            | "codeExecutionResult"
+            | "toolCall"
+            | "toolResponse" => self.jump(value),
+            _ => {}
+        }
+    }
+
+    /// Skips a value of user data, where its brackets say how far it reaches.
+    fn jump(&mut self, value: usize) {
+        if let Some(close) = self.close_of(value) {
+            self.at = close;
+        }
+    }
+
+    /// In a slot that is not whole a key that was seen already belongs to the next event.
+    fn next_event(&mut self, seen: bool) {
+        if seen && !self.slot.whole {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let index = self.current.index + 1;
+        let next = Skimmed { index, ..Skimmed::default() };
+        self.events.push(std::mem::replace(&mut self.current, next));
+    }
+
+    fn call(&mut self, value: usize) {
+        if self.bytes.get(value) != Some(&b'{') {
+            return;
+        }
+        let close = self.close_of(value);
+        let outer = self.depth;
+        let mut call = UnreadCall {
+            event: 0,
+            event_id: String::new(),
+            agent: String::new(),
+            call_id: String::new(),
+            tool: String::new(),
+            arguments: "{}".to_owned(),
+        };
+        self.at = value + 1;
+        self.depth = outer + 1;
+        loop {
+            let before = self.at;
+            let Some((key, value)) = self.next_key(close.unwrap_or(self.bytes.len())) else { break };
+            if close.is_none() && FOREIGN.contains(&key.as_str()) {
+                // The call is not closed, and this key is none of its own.
+                self.at = before;
+                break;
+            }
+            if self.depth == outer + 1 {
+                self.call_member(&mut call, &key, value);
+            }
+        }
+        self.at = close.unwrap_or(self.at);
+        self.depth = outer;
+        self.current.calls.push(call);
+    }
+
+    fn call_member(&mut self, call: &mut UnreadCall, key: &str, value: usize) {
+        match key {
+            "id" => call.call_id = self.text_at(value),
+            "name" => call.tool = self.text_at(value),
+            "args" => {
+                let end = self.close_of(value).or_else(|| self.flat_end(value));
+                let literal = end.and_then(|end| self.bytes.get(value..end));
+                let parsed = literal.and_then(|literal| std::str::from_utf8(literal).ok()).map(json::parse);
+                if let Some(Ok(arguments)) = parsed {
+                    call.arguments = arguments.ordinary();
+                }
+                self.jump(value);
+            }
+            _ => {}
+        }
+    }
+
+    /// Past a text, number or word.
+    fn flat_end(&self, value: usize) -> Option<usize> {
+        match self.bytes.get(value)? {
+            b'{' | b'[' => None,
+            b'"' => Some(text_end(self.bytes, value, self.slot.whole)),
+            _ => scan::value_end(self.bytes, value),
+        }
+    }
+
+    fn text_at(&self, value: usize) -> String {
+        match self.bytes.get(value) {
+            Some(b'"') => {
+                let end = text_end(self.bytes, value, self.slot.whole);
+                scan::text(self.bytes, Span { start: value, end })
+            }
+            Some(_) | None => String::new(),
+        }
+    }
+
+    fn close_of(&self, open: usize) -> Option<usize> {
+        let found = self.pairs.binary_search_by_key(&open, |(open, _)| *open).ok()?;
+        self.pairs.get(found).map(|(_, close)| *close).filter(|close| *close > open)
+    }
+}
+
+/// Keys that stand around a call and never in one.
+const FOREIGN: &[&str] =
+    &["functionCall", "functionResponse", "text", "role", "content", "author", "invocationId", "actions"];
+
+/// Past the text that begins at `at`. In a slot that is not whole a text ends with its line at the latest, so that a lost
+/// quote is found again.
+fn text_end(bytes: &[u8], at: usize, whole: bool) -> usize {
+    if whole {
+        return scan::string_end(bytes, at).unwrap_or(bytes.len());
+    }
+    let mut at = at + 1;
+    loop {
+        match bytes.get(at) {
+            None => return bytes.len(),
+            Some(b'"') => return at + 1,
+            Some(b'\n') => return at,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+        }
+    }
+}
+
+/// For each bracket of a slot that opens, in order, the end of its value; 0 where it is never closed.
+fn pairs(bytes: &[u8], slot: Slot) -> Vec<(usize, usize)> {
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut open: Vec<(u8, usize)> = Vec::new();
+    // How many of each kind are open, so that a stray closing bracket is known without a search.
+    let (mut braces, mut squares) = (0_usize, 0_usize);
+    let mut at = slot.span.start;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                at = text_end(bytes, at, slot.whole);
+                continue;
+            }
+            b'{' => {
+                braces += 1;
+                open.push((b'}', pairs.len()));
+                pairs.push((at, 0));
+            }
+            b'[' => {
+                squares += 1;
+                open.push((b']', pairs.len()));
+                pairs.push((at, 0));
+            }
+            b'}' | b']' if (if *byte == b'}' { braces } else { squares }) > 0 => {
+                while let Some((closer, opened)) = open.pop() {
+                    if closer == b'}' {
+                        braces -= 1;
+                    } else {
+                        squares -= 1;
+                    }
+                    if closer == *byte {
+                        if let Some(pair) = pairs.get_mut(opened) {
+                            pair.1 = at + 1;
+                        }
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    pairs
+}

@@ -1,0 +1,85 @@
+//! Times as RFC 3339 in UTC, computed from the digits of a number and never through a float.
+
+use jiff::Timestamp;
+
+use crate::json::Json;
+
+/// Numbers above this many seconds are milliseconds.
+const MILLISECONDS_ABOVE: i128 = 100_000_000_000;
+
+/// The time that a `timestamp` says; empty where it is absent or says none.
+pub(crate) fn time_of(value: Option<&Json>) -> String {
+    match value {
+        Some(Json::Number(digits)) => from_number(digits).unwrap_or_default(),
+        Some(Json::Text(text)) => text.parse::<Timestamp>().map(|time| time.to_string()).unwrap_or_default(),
+        Some(Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_)) | None => String::new(),
+    }
+}
+
+/// Seconds, or milliseconds above [`MILLISECONDS_ABOVE`], with up to nine digits of a fraction of a second.
+fn from_number(text: &str) -> Option<String> {
+    let nanoseconds = scaled(text, 9)?;
+    let milliseconds = nanoseconds.abs() > MILLISECONDS_ABOVE.checked_mul(1_000_000_000)?;
+    let nanoseconds = if milliseconds { scaled(text, 6)? } else { nanoseconds };
+    Timestamp::from_nanosecond(nanoseconds).ok().map(|time| time.to_string())
+}
+
+/// A decimal number times ten to the `places`, cut to a whole number; none where it is too large or too long.
+fn scaled(text: &str, places: i32) -> Option<i128> {
+    if text.len() > 64 {
+        return None;
+    }
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}").parse::<i128>().ok()?;
+    let shift = exponent.checked_add(places)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let power = 10_i128.checked_pow(shift.unsigned_abs());
+    match (shift >= 0, power) {
+        (true, power) => digits.checked_mul(power?),
+        (false, Some(power)) => digits.checked_div(power),
+        (false, None) => Some(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let rows = [
+            ("1767000000.0", "2025-12-29T09:20:00Z"),
+            ("1767000000", "2025-12-29T09:20:00Z"),
+            ("1796047577.7183697", "2026-11-30T14:06:17.7183697Z"),
+            ("1733043686.8428597", "2024-12-01T09:01:26.8428597Z"),
+            ("0.1", "1970-01-01T00:00:00.1Z"),
+            ("-1.5", "1969-12-31T23:59:58.5Z"),
+            ("1.767e9", "2025-12-29T09:20:00Z"),
+            ("1796047577718", "2026-11-30T14:06:17.718Z"),
+            ("1796047577718.0", "2026-11-30T14:06:17.718Z"),
+            ("1e400", ""),
+            ("1e-400", "1970-01-01T00:00:00Z"),
+            ("99999999999999999999999999", ""),
+        ];
+        for (number, time) in rows {
+            assert_eq!(time_of(Some(&Json::Number(number.into()))), time, "{number}");
+        }
+    }
+
+    #[test]
+    fn texts_are_brought_to_utc() {
+        let rows = [
+            ("2026-01-05T10:00:00.5-08:00", "2026-01-05T18:00:00.5Z"),
+            ("2026-11-30T14:11:55.995865294Z", "2026-11-30T14:11:55.995865294Z"),
+            ("yesterday", ""),
+        ];
+        for (text, time) in rows {
+            assert_eq!(time_of(Some(&Json::Text(text.into()))), time, "{text}");
+        }
+        assert_eq!(time_of(None), "");
+        assert_eq!(time_of(Some(&Json::Bool(true))), "");
+    }
+}
