@@ -1,0 +1,208 @@
+//! From one statement to the next: what each is, and where reading goes on after a faulty one.
+
+use std::iter::Peekable;
+use std::slice::Iter;
+
+use nom::{Err, Parser};
+
+use crate::source::Diagnostic;
+use crate::source::Span;
+use crate::syntax::annotation;
+use crate::syntax::ast::Comment;
+use crate::syntax::ast::DirectiveKind;
+use crate::syntax::ast::Item;
+use crate::syntax::ast::Program;
+use crate::syntax::declaration;
+use crate::syntax::diagnosis;
+use crate::syntax::rule;
+use crate::syntax::tokens::Fault;
+use crate::syntax::tokens::Kind;
+use crate::syntax::tokens::Page;
+use crate::syntax::tokens::Parsed;
+use crate::syntax::tokens::Token;
+use crate::syntax::tokens::Tokens;
+
+/// A fault with the token that it was met at.
+struct Refusal {
+    finding: Diagnostic,
+    met: u32,
+}
+
+/// `program = statement*`. Each faulty statement is left out, with one finding for the first of its faults.
+pub(crate) fn program(page: &Page<'_>) -> (Program, Vec<Diagnostic>) {
+    let comments = page.remarks.iter().map(|remark| Comment { span: remark.span }).collect();
+    let mut program = Program { items: Vec::new(), comments };
+    let mut findings = page.stray.clone();
+    let mut spelling = page.faults.iter().peekable();
+    let mut at = 0;
+    while page.token(at).is_some() {
+        let (next, read) = statement(page, at);
+        let limit = page.token(next).map_or(u32::MAX, |token| token.span.start);
+        match (read, first_before(&mut spelling, limit)) {
+            (Ok(items), None) => program.items.extend(items),
+            (Err(refusal), Some(fault)) if refusal.met < fault.primary.span.start => {
+                findings.push(refusal.finding);
+            }
+            (_, Some(fault)) => findings.push(fault),
+            (Err(refusal), None) => findings.push(refusal.finding),
+        }
+        at = next;
+    }
+    findings.sort_by_key(|finding| finding.primary.span);
+    (program, findings)
+}
+
+/// The first of the faults that start before the limit; all of them are passed.
+fn first_before(faults: &mut Peekable<Iter<'_, Diagnostic>>, limit: u32) -> Option<Diagnostic> {
+    let first = faults.next_if(|fault| fault.primary.span.start < limit)?;
+    while faults.next_if(|fault| fault.primary.span.start < limit).is_some() {}
+    Some(first.clone())
+}
+
+/// `statement = directive | include | preprocessor line | rule`. Gives the place of the next one, which is further on.
+fn statement(page: &Page<'_>, at: usize) -> (usize, Result<Vec<Item>, Refusal>) {
+    let input = Tokens::new(page, at);
+    let parsed = match input.kind(0) {
+        Some(Kind::Directive) => directive(input),
+        Some(Kind::Include) => declaration::include(input),
+        Some(Kind::Preprocessor) => {
+            let word = page.word(at).split_whitespace().next().unwrap_or("#");
+            Ok((input.rest(), unsupported(word, input.span())))
+        }
+        _ => rule_items(input),
+    };
+    match parsed {
+        Ok((rest, items)) => (rest.at.max(at + 1), Ok(items)),
+        Err(error) => {
+            let fault = match error {
+                Err::Error(fault) | Err::Failure(fault) => fault,
+                Err::Incomplete(_) => input.wanted("more"),
+            };
+            let met = Tokens::new(page, fault.at).span().start;
+            let next = resume(page, at, fault.at).max(at + 1);
+            (next, Err(Refusal { finding: diagnosis::diagnose(page, at, fault), met }))
+        }
+    }
+}
+
+fn unsupported(what: &str, span: Span) -> Vec<Item> {
+    vec![Item::Unsupported { what: what.to_owned(), span }]
+}
+
+fn rule_items(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
+    let begins = input.word().is_some_and(|_| input.kind(1) == Some(Kind::Open));
+    let (rest, found) = match rule::rule(input) {
+        Err(Err::Error(Fault { at, .. })) if at == input.at && !begins => {
+            return Err(Err::Error(input.wanted("a fact, a rule or a directive")));
+        }
+        other => other?,
+    };
+    match found {
+        rule::Statement::Rule(mut rule) => {
+            rule.annotations = annotation::annotations(input.page, input.at);
+            Ok((rest, vec![Item::Rule(rule)]))
+        }
+        rule::Statement::Subsumption => {
+            let after = Tokens::new(input.page, resume(input.page, input.at, rest.at));
+            Ok((after, unsupported("subsumption `<=`", after.since(input.span()))))
+        }
+    }
+}
+
+/// `directive = "." word …`
+fn directive(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
+    match input.page.word(input.at) {
+        ".type" => declaration::type_declaration(input),
+        ".decl" => declaration::relation.map(|items| documented(input, items)).parse(input),
+        ".output" => declaration::directive(input, DirectiveKind::Output),
+        ".input" => declaration::directive(input, DirectiveKind::Input),
+        ".printsize" => declaration::directive(input, DirectiveKind::PrintSize),
+        ".include" => declaration::include(input),
+        ".pragma" => declaration::pragma(input),
+        word @ (".comp" | ".init" | ".plan" | ".functor" | ".override" | ".limitsize" | ".once"
+        | ".lattice" | ".number_type" | ".symbol_type" | ".unsigned_type" | ".float_type") => {
+            let after = extent(input, word);
+            Ok((after, unsupported(word, after.since(input.span()))))
+        }
+        word => input.tell(diagnosis::unknown_directive(word, input.span())),
+    }
+}
+
+fn documented(input: Tokens<'_>, mut items: Vec<Item>) -> Vec<Item> {
+    for item in &mut items {
+        if let Item::Relation(declaration) = item {
+            declaration.documentation = annotation::documentation(input.page, input.at);
+        }
+    }
+    items
+}
+
+/// What follows an unsupported directive: a component ends with its brace, any other with its lines.
+fn extent<'a>(input: Tokens<'a>, word: &str) -> Tokens<'a> {
+    let page = input.page;
+    if word == ".comp" {
+        let ends = |token: &Token| matches!(token.kind, Kind::OpenBrace | Kind::Stop | Kind::Directive);
+        let tail = page.tokens.get(input.at + 1..).unwrap_or_default();
+        if let Some(brace) = tail.iter().find(|token| ends(token))
+            && brace.kind == Kind::OpenBrace
+        {
+            return Tokens::new(page, brace.partner.map_or(page.tokens.len(), |close| close + 1));
+        }
+    }
+    let mut rest = input.rest();
+    let mut before = None;
+    while let Some(token) = rest.first() {
+        let goes_on =
+            matches!(before, Some(Kind::Comma | Kind::Colon | Kind::Less | Kind::Equal | Kind::Open));
+        if token.kind == Kind::Directive || (token.leads && !goes_on) {
+            break;
+        }
+        before = Some(token.kind);
+        rest = rest.rest();
+        if token.kind == Kind::Stop {
+            break;
+        }
+    }
+    rest
+}
+
+/// Where reading goes on after a fault: behind the full stop that ends the statement, or at a line that starts
+/// with a directive or, no further indented than the statement, with what can only be the next rule.
+fn resume(page: &Page<'_>, start: usize, fault: usize) -> usize {
+    let first = page.token(start);
+    let directive = first.is_some_and(|token| matches!(token.kind, Kind::Directive | Kind::Include));
+    let margin = first.map_or(0, |token| token.column);
+    let mut at = fault.max(start);
+    while let Some(token) = page.token(at) {
+        let starts = at > start && (token.leads || directive);
+        match token.kind {
+            Kind::Stop => return at + 1,
+            Kind::Directive | Kind::Include | Kind::Preprocessor if starts => return at,
+            Kind::Word if at > start && token.leads => {
+                if (directive && opens(page, at)) || (token.column <= margin && begins_rule(page, at)) {
+                    return at;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
+fn opens(page: &Page<'_>, at: usize) -> bool {
+    page.token(at + 1).is_some_and(|token| token.kind == Kind::Open)
+}
+
+/// Whether a head with its arguments stands there, and nothing before it asks for more.
+fn begins_rule(page: &Page<'_>, at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|at| page.token(at)).map(|token| token.kind);
+    let ended = matches!(
+        before,
+        Some(Kind::Close | Kind::CloseBracket | Kind::CloseBrace | Kind::Word | Kind::Text | Kind::Bad)
+            | Some(Kind::Integer(_) | Kind::Unsigned(_) | Kind::Float(_))
+    );
+    let close = page.token(at + 1).filter(|token| token.kind == Kind::Open).and_then(|token| token.partner);
+    let after = close.and_then(|close| page.token(close + 1)).map(|token| token.kind);
+    ended && matches!(after, Some(Kind::If | Kind::Stop))
+}
