@@ -205,7 +205,7 @@ pub(crate) struct BudgetFlags {
 
 impl BudgetFlags {
     pub(crate) fn budget(self) -> Budget {
-        Budget { tuples: self.max_tuples, bytes: self.max_bytes }
+        Budget { tuples: self.max_tuples, bytes: self.max_bytes, ..Budget::default() }
     }
 }
 

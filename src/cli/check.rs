@@ -15,7 +15,7 @@ pub(crate) fn run(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit
         DocumentFormat::Text => Audience::People,
         DocumentFormat::Json => Audience::Machines,
     };
-    match policy::load(&flags.policies, console) {
+    match policy::check(&flags.policies, console) {
         Ok(program) => {
             print(&program.sources, &program.warnings, audience, quiet, console);
             let refused = flags.deny_warnings && !program.warnings.is_empty();

@@ -11,9 +11,9 @@ use crate::cli::files::{self, Found};
 use crate::cli::policy::{self, Audience};
 use crate::cli::recordings::{self, Read};
 use crate::cli::settings::settings;
-use crate::decision::{Decision, Reason, ReasonKind, Verdict};
+use crate::decision::{Decision, Verdict};
 use crate::json;
-use crate::monitor::{Action, Monitor, Request};
+use crate::monitor::{Action, Monitor, Policy, Request};
 use crate::program::Program;
 use crate::recording::{Event, Part, PartKind, Recording, Stop};
 use crate::report::json::{DecisionRow, FileError, PolicyRow, line, raw};
@@ -27,14 +27,14 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
         DocumentFormat::Text => Audience::People,
         DocumentFormat::Json => Audience::Machines,
     };
-    let program = match policy::load(&flags.policy.policies, console) {
-        Ok(program) => program,
+    let loaded = match policy::load(&flags.policy.policies, console) {
+        Ok(loaded) => loaded,
         Err(no) => return policy::report(&no, audience, console),
     };
-    match judge(flags, &program, console) {
+    match judge(flags, &loaded, console) {
         Ok((request, decisions, exit)) => {
             match audience {
-                Audience::Machines => console.print(&document(&program, &request, &decisions)),
+                Audience::Machines => console.print(&document(loaded.program(), &request, &decisions)),
                 Audience::People if quiet => {}
                 Audience::People => console.print(&for_people(&request, &decisions)),
             }
@@ -49,9 +49,9 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
 
 type Judged = (GivenRequest, Vec<Decision>, Exit);
 
-fn judge(flags: &Decide, program: &Arc<Program>, console: &mut Console<'_>) -> Result<Judged, FileError> {
+fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Result<Judged, FileError> {
     let settings = settings(&flags.settings, console)?;
-    let mut monitor = Monitor::new(Arc::clone(program), settings);
+    let mut monitor = Monitor::new(Arc::clone(policy), settings);
     let mut last = None;
     let mut stop = None;
     if let Some(path) = &flags.session {
@@ -69,7 +69,10 @@ fn judge(flags: &Decide, program: &Arc<Program>, console: &mut Console<'_>) -> R
         files::unreadable(input, faults.join("; "))
     })?;
     let decisions = match (&stop, &last, &request.current) {
-        (Some(stop), ..) => vec![stopped(stop); request.actions.len()],
+        (Some(stop), ..) => {
+            let denied = Decision::fault(format!("the session stopped: {}", stop.text));
+            vec![denied; request.actions.len()]
+        }
         (None, Some(recording), None) => as_next(&mut monitor, recording, &request)?,
         (None, Some(_), Some(current)) => {
             let current = current.iter().map(|id| known(&monitor, id)).collect::<Result<Vec<_>, _>>()?;
@@ -171,25 +174,6 @@ fn next_event(recording: &Recording, given: &GivenRequest, parts: Vec<Part>) -> 
         has_content: true,
         parts,
         ..Event::default()
-    }
-}
-
-fn stopped(stop: &Stop) -> Decision {
-    let reason = Reason {
-        kind: ReasonKind::EngineError,
-        file: String::new(),
-        line: 0,
-        text: format!("the session stopped: {}", stop.text),
-        rule: String::new(),
-        suggestions: Vec::new(),
-    };
-    Decision {
-        verdict: Verdict::Deny,
-        reasons: vec![reason],
-        routes: Vec::new(),
-        transforms: Vec::new(),
-        passthrough: false,
-        refuse_aloud: false,
     }
 }
 

@@ -22,11 +22,11 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
         RowsFormat::Csv => (Audience::People, RowFormat::Csv),
         RowsFormat::Json => (Audience::Machines, RowFormat::Json),
     };
-    let program = match policy::load(&flags.policy.policies, console) {
-        Ok(program) => program,
+    let policy = match policy::load(&flags.policy.policies, console) {
+        Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let wanted = match wanted(&program, &flags.relations) {
+    let wanted = match wanted(policy.program(), &flags.relations) {
         Ok(wanted) => wanted,
         Err(text) => return broken(flags, "unknown_relation", text, audience, console),
     };
@@ -44,7 +44,7 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
             return Exit::Broken;
         }
     };
-    let mut monitor = Monitor::new(program, settings);
+    let mut monitor = Monitor::new(policy, settings);
     let name = flags.call.clone().map(CallName::Id).or(flags.seq.map(CallName::Seq));
     match rows(&mut monitor, &recording, name.as_ref(), &wanted) {
         Ok(mut rows) => {

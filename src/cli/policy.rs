@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
+use crate::monitor::Policy;
 use crate::program::{self, Includes, Program, Refusal};
 use crate::report::findings::{FindingsDocument, findings};
 use crate::report::json::{ErrorDocument, FileError, line};
@@ -30,8 +31,13 @@ pub(crate) enum Audience {
     Machines,
 }
 
-/// Loads the policy of these files and folders.
-pub(crate) fn load(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Arc<Program>, NoPolicy> {
+/// Loads the policy of these files and folders, ready to judge.
+pub(crate) fn load(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Arc<Policy>, NoPolicy> {
+    check(paths, console).map(|program| Arc::new(Policy::new(program)))
+}
+
+/// Checks the policy of these files and folders.
+pub(crate) fn check(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Program, NoPolicy> {
     let mut folder = PolicyFolder::default();
     let mut texts = Vec::new();
     let mut seen = BTreeSet::new();
@@ -49,7 +55,7 @@ pub(crate) fn load(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Arc<P
         };
         texts.push((files::name(&path), text.map_err(NoPolicy::File)?));
     }
-    program::check(&texts, &mut folder).map(Arc::new).map_err(NoPolicy::Refused)
+    program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
 }
 
 fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {

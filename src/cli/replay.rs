@@ -10,7 +10,7 @@ use crate::cli::policy::{self, Audience};
 use crate::cli::recordings::{self, Read};
 use crate::cli::settings::settings;
 use crate::decision::Verdict;
-use crate::monitor::Settings;
+use crate::monitor::{Policy, Settings};
 use crate::program::Program;
 use crate::replay::{SessionReport, replay};
 use crate::report::json::{
@@ -35,8 +35,8 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         ReplayFormat::Text => Audience::People,
         ReplayFormat::Json | ReplayFormat::Jsonl => Audience::Machines,
     };
-    let program = match policy::load(&flags.policy.policies, console) {
-        Ok(program) => program,
+    let policy = match policy::load(&flags.policy.policies, console) {
+        Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
     let settings = match settings(&flags.settings, console) {
@@ -53,22 +53,22 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
             Ok(found) => recordings::read(&found, console),
             Err(error) => Read::Unreadable(error),
         };
-        session(read, &program, &settings, (flags, &only, quiet), &mut course, console);
+        session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
     }
-    finish(flags, &only, quiet, &program, &course, console);
+    finish(flags, &only, quiet, policy.program(), &course, console);
     exit(flags, &course)
 }
 
 fn session(
     read: Read,
-    program: &Arc<Program>,
+    policy: &Arc<Policy>,
     settings: &Settings,
     (flags, only, quiet): (&Replay, &[Verdict], bool),
     course: &mut Course,
     console: &mut Console<'_>,
 ) {
     let report = match read {
-        Read::Recording(source, recording) => replay(program, settings, &source, &recording),
+        Read::Recording(source, recording) => replay(policy, settings, &source, &recording),
         Read::Skipped(error) => {
             course.skipped.push(error);
             return;

@@ -3,7 +3,7 @@
 use crate::lineage::RecordId;
 use crate::monitor::Monitor;
 use crate::records::given::{Given, GivenCall, GivenEdge};
-use crate::records::{CallNumber, Graph, RecordEvent, Role, SessionFact, Status};
+use crate::records::{Approval, ApprovalScope, CallNumber, Graph, RecordEvent, Role, SessionFact, Status};
 use crate::scenario::entry::{Access, Confirm, GivenRecord, Happening, Outcome};
 
 /// What an entry did.
@@ -149,6 +149,7 @@ fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
         graph.note(SessionFact::ToolResult { record, tool, arguments });
     }
     graph.note(SessionFact::ToolOutcome { record, call_id, tool, arguments, status: outcome.status });
+    graph.settle(number, outcome.status);
     Ok(())
 }
 
@@ -157,9 +158,12 @@ fn confirmation(graph: &mut Graph, confirm: &Confirm) -> Result<(), String> {
     let Some(made) = graph.calls().get(number.0 as usize) else {
         return Err(format!("there is no call `{}`", confirm.call));
     };
+    let (record, call_id) = (made.record, made.call_id.clone());
+    let approval = Approval { confirmed: confirm.answer, scope: ApprovalScope::All, time: String::new() };
+    graph.set_approval(number, approval);
     graph.note(SessionFact::Confirmation {
-        record: made.record,
-        call_id: made.call_id.clone(),
+        record,
+        call_id,
         confirmed: confirm.answer,
         hint: confirm.hint.clone(),
         payload: confirm.payload.clone(),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::decision::{Decision, Reason, ReasonKind, Verdict};
+use crate::decision::{Decision, Reason};
 use crate::engine::Budget;
-use crate::monitor::{Action, Monitor, Request, Rows, Settings};
+use crate::monitor::{Action, Monitor, Policy, Request, Rows, Settings};
 use crate::program::{self, Includes, Program, Refusal, RelationId};
 use crate::recording::{self, Stop, UnreadCall};
 use crate::records::CallNumber;
@@ -84,7 +84,7 @@ pub struct Failure {
     pub reasons: Vec<Reason>,
 }
 
-type Loaded = Result<Arc<Program>, Broken>;
+type Loaded = Result<Arc<Policy>, Broken>;
 
 /// Runs the cases of a file that `wanted` names.
 pub fn run(
@@ -129,7 +129,7 @@ fn load(policy: &PolicyTexts, loader: &mut dyn Loader) -> Loaded {
         texts.push((loader.inline(), source.clone()));
     }
     match program::check(&texts, loader) {
-        Ok(program) => Ok(Arc::new(program)),
+        Ok(program) => Ok(Arc::new(Policy::new(program))),
         Err(refusal) => Err(Broken::Policy(Arc::from(refusal))),
     }
 }
@@ -175,7 +175,7 @@ struct Session<'a> {
 
 fn run_case(
     case: &Case,
-    program: Arc<Program>,
+    policy: Arc<Policy>,
     budget: Budget,
     loader: &mut dyn Loader,
     failures: &mut Vec<Failure>,
@@ -183,7 +183,7 @@ fn run_case(
     let settings = Settings { caller: case.caller.clone(), metadata: case.config.clone(), budget };
     let mut session = Session {
         case,
-        monitor: Monitor::new(program, settings),
+        monitor: Monitor::new(policy, settings),
         clock: None,
         answers: BTreeMap::new(),
         stop: None,
@@ -340,22 +340,7 @@ fn answer_of_moment(
 /// Nothing can be judged once a session stopped.
 fn stopped(stop: &Stop, actions: usize) -> Answer {
     let text = format!("the session stopped: {}", stop.text);
-    let reason = Reason {
-        kind: ReasonKind::EngineError,
-        file: String::new(),
-        line: 0,
-        text: text.clone(),
-        rule: String::new(),
-        suggestions: Vec::new(),
-    };
-    let decision = Decision {
-        verdict: Verdict::Deny,
-        reasons: vec![reason],
-        routes: Vec::new(),
-        transforms: Vec::new(),
-        passthrough: false,
-        refuse_aloud: false,
-    };
+    let decision = Decision::fault(text.clone());
     Answer { decisions: vec![decision; actions], rows: Err(text) }
 }
 
