@@ -35,7 +35,7 @@ pub const CODES: &[(&str, &str)] = &[
 
 /// Parses one policy text. Never fails: a faulty statement is reported, left out, and reading goes on after the
 /// full stop that ends it. There is at most one finding for each statement; the findings stand in the order of the
-/// text. No tree nests deeper than 200 levels of terms and as many of conditions, so it may be walked by recursion.
+/// text. No tree nests deeper than 100 levels of terms and as many of conditions, so it may be walked by recursion.
 ///
 /// ```
 /// use gatelog::source::FileId;

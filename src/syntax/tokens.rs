@@ -15,7 +15,7 @@ use crate::syntax::ast::Name;
 
 /// How deep a statement may nest: parentheses, records, calls, braces, negations, and operators in a row each
 /// count one. Whoever walks the tree by recursion can rely on it.
-pub(crate) const DEPTH_LIMIT: u16 = 200;
+pub(crate) const DEPTH_LIMIT: u16 = 100;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,6 +3,10 @@
 //! In: the texts of policy files. Out: [`Sources`], [`Span`]s into them, and [`Diagnostic`]s that point at them.
 //! Never: opens a file.
 
+mod render;
+
+pub use render::render;
+
 /// One text among [`Sources`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
@@ -97,7 +101,9 @@ impl Sources {
         let before = text.get(..end).unwrap_or("");
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let column = before.get(line_start..).unwrap_or("").chars().count() + 1;
+        let line_text = before.get(line_start..).unwrap_or("");
+        // A byte order mark is no character of the first line.
+        let column = line_text.trim_start_matches('\u{feff}').chars().count() + 1;
         Place {
             line: u32::try_from(line).unwrap_or(u32::MAX),
             column: u32::try_from(column).unwrap_or(u32::MAX),
