@@ -185,11 +185,3 @@ impl Diagnostic {
         self
     }
 }
-
-/// A finding as a person reads it.
-#[must_use]
-pub fn render(sources: &Sources, finding: &Diagnostic, _color: bool) -> String {
-    let place = sources.place(finding.primary.span);
-    let file = &sources.file(finding.primary.span.file).name;
-    format!("{file}:{}:{}: {} {}", place.line, place.column, finding.code, finding.message)
-}
