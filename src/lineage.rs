@@ -181,6 +181,18 @@ impl Lineage {
         self.inputs.get(record.0 as usize).copied().unwrap_or(ContextId::EMPTY)
     }
 
+    /// The records that a context adds to the one it continues, in order.
+    #[must_use]
+    pub fn appended(&self, context: ContextId) -> &[RecordId] {
+        &self.context(context).appended
+    }
+
+    /// Number of contexts, the empty one included.
+    #[must_use]
+    pub fn contexts(&self) -> usize {
+        self.contexts.len()
+    }
+
     /// Number of records in a context.
     #[must_use]
     pub fn context_len(&self, context: ContextId) -> usize {

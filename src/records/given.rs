@@ -1,67 +1,304 @@
-//! Records written by hand.
+//! Records by hand, for tests of policies.
 
+use crate::json;
+use crate::lineage::ContextId;
+use crate::lineage::Position;
 use crate::lineage::RecordId;
-use crate::records::{Approval, CallNumber, Graph, RecordEvent, Role, SessionFact, Status};
+use crate::records::Approval;
+use crate::records::CallNumber;
+use crate::records::CallOutcome;
+use crate::records::Graph;
+use crate::records::ProposedCall;
+use crate::records::Record;
+use crate::records::RecordEvent;
+use crate::records::RecordKind;
+use crate::records::Role;
+use crate::records::SessionFact;
+use crate::records::Status;
+use crate::records::draft::Purpose;
+use crate::records::draft::tools;
+use crate::records::identity::fingerprint;
+use crate::records::notices::quoted;
+use crate::records::pair::Call;
+use crate::records::visible::Name;
+use crate::records::visible::Shown;
 
-/// A record as a test states it.
+/// A record by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of that name in a test file")]
 pub struct Given {
+    /// Its id; no other record of the session has it.
     pub id: String,
+    /// Who produced it.
     pub role: Role,
+    /// Its author.
     pub agent: String,
+    /// Its contents.
     pub text: String,
+    /// The calls that it proposes.
     pub calls: Vec<GivenCall>,
+    /// `MessageMetadata`; none for no row.
     pub metadata: Option<String>,
+    /// The call that it is the successful return of, by tool and argument text.
     pub result_of: Option<(String, String)>,
+    /// Ids of its inputs, in order.
     pub inputs: Vec<String>,
+    /// Further inputs, or what is known about some of them.
     pub edges: Vec<GivenEdge>,
+    /// Its own label; may be empty.
     pub entity: String,
+    /// The authenticated recorder; may be empty.
     pub principal: String,
+    /// Where it came from; none for no row.
     pub event: Option<RecordEvent>,
 }
 
-/// A call of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of that name in a test file")]
+impl Given {
+    /// A record with nothing but this.
+    #[must_use]
+    pub fn new(id: &str, role: Role, text: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            role,
+            agent: String::new(),
+            text: text.to_owned(),
+            calls: Vec::new(),
+            metadata: None,
+            result_of: None,
+            inputs: Vec::new(),
+            edges: Vec::new(),
+            entity: String::new(),
+            principal: String::new(),
+            event: None,
+        }
+    }
+}
+
+/// A call by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GivenCall {
+    /// Its id; may be empty.
     pub id: String,
+    /// The tool.
     pub tool: String,
+    /// The arguments, as JSON text; a text that is no JSON is taken as it is.
     pub arguments: String,
 }
 
-/// An edge with what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of that name in a test file")]
+/// What is known about one input.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GivenEdge {
+    /// Id of the input.
     pub from: String,
+    /// Who recorded the edge.
     pub principal: Option<String>,
+    /// Whom it was recorded for.
     pub entity: Option<String>,
+    /// `message_index`
     pub index: Option<i64>,
+    /// `proximal`
     pub proximal: Option<i64>,
 }
 
 impl Graph {
-    /// Adds a record.
+    /// Adds a record by hand.
     ///
     /// # Errors
-    /// An id that is used twice, an input that is not there.
-    pub fn add(&mut self, _given: Given) -> Result<RecordId, String> {
-        Err("records by hand are not read yet".to_owned())
+    /// Where its id is empty or taken, or an input is not recorded before it.
+    pub fn add(&mut self, given: Given) -> Result<RecordId, String> {
+        if given.id.is_empty() {
+            return Err("a record needs an id".to_owned());
+        }
+        if self.ids.contains_key(&given.id) {
+            return Err(format!("there are two records {}", quoted(&given.id)));
+        }
+        let inputs = self.named(&given.id, given.inputs.iter())?;
+        let sources = self.named(&given.id, given.edges.iter().map(|edge| &edge.from))?;
+        let inner = self.trail.extend(ContextId::EMPTY, &inputs);
+        let context = self.trail.extend(inner, &sources);
+        let own = fingerprint(&[given.id.as_bytes(), &self.trail.of_context(context)]);
+        let record = self.trail.push(context, own);
+        self.ids.insert(given.id.clone(), record);
+        self.sight.show(Shown::Nobody);
+        self.state_edges(record, &given, &inputs, &sources);
+        self.given_calls(record, &given);
+        if let Some((tool, arguments)) = &given.result_of {
+            self.given_result(record, tool, ordinary(arguments));
+        }
+        let calls = given.calls.iter().map(|call| (call.tool.clone(), ordinary(&call.arguments)));
+        let calls: Vec<_> = calls.collect();
+        self.records.push(Record {
+            id: given.id,
+            kind: RecordKind::Given,
+            contents: given.text,
+            tools_json: tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str()))),
+            agent: given.agent,
+            role: given.role,
+            entity: given.entity,
+            principal: given.principal,
+            metadata: given.metadata,
+            event: given.event,
+        });
+        Ok(record)
     }
 
-    /// Notes how a call ended.
-    pub fn settle(&mut self, _call: CallNumber, _status: Status) {}
-
-    /// Notes a person's answer.
-    pub fn set_approval(&mut self, _call: CallNumber, _approval: Approval) {}
-
-    /// Notes a fact.
-    pub fn note(&mut self, _fact: SessionFact) {}
-
-    /// The call of that id.
+    /// The record of that id.
     #[must_use]
-    pub fn call_named(&self, _id: &str) -> Option<CallNumber> {
-        None
+    pub fn record_of(&self, id: &str) -> Option<RecordId> {
+        self.ids.get(id).copied()
     }
+
+    /// The newest judged call of that id.
+    #[must_use]
+    pub fn call_named(&self, id: &str) -> Option<CallNumber> {
+        let newest = |call: &ProposedCall| call.call_id == id;
+        let number = self.calls.iter().rposition(newest)?;
+        u32::try_from(number).ok().map(CallNumber)
+    }
+
+    /// Adds a row beside the records.
+    pub fn note(&mut self, fact: SessionFact) {
+        self.facts.push(fact);
+    }
+
+    /// Notes how a call ended, for tests: later it no longer runs. The rows are the caller's to note.
+    pub fn settle(&mut self, call: CallNumber, status: Status) {
+        let outcome = match status {
+            Status::Ok => CallOutcome::Ok,
+            Status::Error | Status::Violated => CallOutcome::Error,
+            Status::Denied => CallOutcome::Denied,
+            Status::Pending => CallOutcome::Pending,
+            Status::Unmatched => CallOutcome::Unmatched,
+            Status::Running | Status::Answered | Status::Ungated => CallOutcome::None,
+        };
+        if let Some(kept) = self.book.numbered_mut(call) {
+            kept.outcome = outcome;
+            if !matches!(status, Status::Running | Status::Pending) {
+                kept.result = Some(kept.record);
+            }
+        }
+        if !matches!(status, Status::Running | Status::Pending) {
+            self.running.retain(|&running| running != call);
+        }
+    }
+
+    /// Notes a person's answer that counts for the call from now on. The row of `Confirmation` is the caller's to note.
+    pub fn set_approval(&mut self, call: CallNumber, approval: Approval) {
+        if let Some(call) = self.calls.get_mut(call.0 as usize) {
+            call.approval = Some(approval);
+        }
+    }
+
+    fn named<'a>(&self, id: &str, names: impl Iterator<Item = &'a String>) -> Result<Vec<RecordId>, String> {
+        names
+            .map(|name| {
+                self.record_of(name).ok_or_else(|| {
+                    format!(
+                        "{} is not recorded before {}, which names it as an input",
+                        quoted(name),
+                        quoted(id)
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// Inputs have their place; of edges only what is said is known.
+    fn state_edges(&mut self, record: RecordId, given: &Given, inputs: &[RecordId], sources: &[RecordId]) {
+        if sources.is_empty() {
+            return;
+        }
+        let mut places: Vec<RecordId> = Vec::new();
+        for &input in inputs {
+            if !places.contains(&input) {
+                places.push(input);
+            }
+        }
+        for (i, &input) in places.iter().enumerate() {
+            let message_index = i64::try_from(i).unwrap_or(i64::MAX);
+            let position = Position { proximal: i64::from(i + 1 == places.len()), message_index };
+            self.trail.lineage_mut().state(input, record, Some(position));
+        }
+        for (edge, &source) in given.edges.iter().zip(sources) {
+            let position = (edge.index.is_some() || edge.proximal.is_some()).then(|| Position {
+                proximal: edge.proximal.unwrap_or(-1),
+                message_index: edge.index.unwrap_or(-1),
+            });
+            if position.is_some() || !inputs.contains(&source) {
+                self.trail.lineage_mut().state(source, record, position);
+            }
+            if let Some(principal) = edge.principal.clone() {
+                self.facts.push(SessionFact::EdgePrincipal { source, dest: record, principal });
+            }
+            if let Some(entity) = edge.entity.clone() {
+                self.facts.push(SessionFact::EdgeEntity { source, dest: record, entity });
+            }
+        }
+    }
+
+    fn given_calls(&mut self, record: RecordId, given: &Given) {
+        for call in &given.calls {
+            let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
+            let arguments = ordinary(&call.arguments);
+            let (call_id, tool) = (call.id.clone(), call.tool.clone());
+            self.calls.push(ProposedCall {
+                record,
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                arguments: arguments.clone(),
+                agent: given.agent.clone(),
+                current: vec![record],
+                event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.clone()),
+                time: given.event.as_ref().map_or_else(String::new, |event| event.time.clone()),
+                refused: None,
+                approval: None,
+            });
+            self.book.add(Call {
+                number: Some(number),
+                record,
+                id: call_id.clone(),
+                name: tool.clone(),
+                purpose: Purpose::Tool,
+                unjudged_arguments: String::new(),
+                moment: self.sight.next(),
+                branch: Name::NONE,
+                by_agent: true,
+                long_running: false,
+                refused: false,
+                result: None,
+                outcome: CallOutcome::None,
+                asked: false,
+                placeholder: false,
+                inner: Vec::new(),
+            });
+            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments });
+        }
+    }
+
+    fn given_result(&mut self, record: RecordId, tool: &str, arguments: String) {
+        let open = self.calls.iter().enumerate().rev().find(|(i, call)| {
+            let number = u32::try_from(*i).map(CallNumber);
+            let kept = number.ok().and_then(|number| self.book.numbered(number));
+            call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
+        });
+        let answers = open.map(|(i, call)| (i, call.call_id.clone()));
+        let call_id = answers.as_ref().map_or_else(String::new, |(_, id)| id.clone());
+        if let Some(number) = answers.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber) {
+            self.settle(number, Status::Ok);
+        }
+        let tool = tool.to_owned();
+        self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
+        self.facts.push(SessionFact::ToolOutcome {
+            record,
+            call_id,
+            tool: tool.clone(),
+            arguments: arguments.clone(),
+            status: Status::Ok,
+        });
+        self.facts.push(SessionFact::ToolResult { record, tool, arguments });
+    }
+}
+
+/// Ordinary JSON of a text that is JSON; any other text as it is.
+fn ordinary(text: &str) -> String {
+    json::parse(text).map_or_else(|_| text.to_owned(), |value| value.ordinary())
 }

@@ -3,24 +3,83 @@
 //! In: events, one after another. Out: a [`Graph`]: one [`Record`] for each part, what it was computed from, and what is
 //! known about calls and their answers. Never: drops an event in silence, believes a role, or looks ahead.
 
+mod answer;
+mod approval;
+mod draft;
+mod extend;
 pub mod given;
 pub mod graph;
+mod identity;
+mod metadata;
+mod notices;
+mod pair;
+mod respond;
+mod state;
+mod visible;
 
+pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
     SessionFact, Status,
 };
 
 use crate::lineage::Lineage;
-use crate::recording::{Event, Notice, Stop};
+use crate::lineage::RecordId;
+use crate::recording::Event;
+use crate::recording::Notice;
+use crate::recording::Stop;
+use crate::records::approval::Requests;
+use crate::records::identity::Trail;
+use crate::records::notices::Notices;
+use crate::records::pair::Calls;
+use crate::records::state::SessionNames;
+use crate::records::visible::Name;
+use crate::records::visible::Sight;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// The records of one session so far.
+///
+/// ```
+/// use gatelog::records::{Given, Graph, Role};
+/// let mut graph = Graph::default();
+/// let mut given = Given::new("u1", Role::User, "pay the invoice");
+/// let first = graph.add(given.clone()).unwrap();
+/// (given.id, given.inputs) = ("m1".to_owned(), vec!["u1".to_owned()]);
+/// let second = graph.add(given).unwrap();
+/// assert!(graph.lineage().ancestors(second).contains(first));
+/// ```
+// Invariant: `records`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
-    lineage: Lineage,
+    trail: Trail,
     records: Vec<Record>,
+    ids: BTreeMap<String, RecordId>,
     facts: Vec<SessionFact>,
     calls: Vec<ProposedCall>,
+    /// All function calls, for pairing.
+    book: Calls,
+    requests: Requests,
+    /// What each agent was shown.
+    sight: Sight,
+    running: Vec<CallNumber>,
+    session: SessionNames,
+    assumptions: Notices,
+    warnings: Notices,
+    /// Call ids, and whether it was said that several calls share it.
+    seen_ids: BTreeMap<String, bool>,
+    /// Ids of answers that belong to no call.
+    unmatched: BTreeSet<String>,
+    /// Names of agents: authors and targets of transfers.
+    agents: BTreeSet<String>,
+    /// The last output of each author.
+    last_output: BTreeMap<Name, RecordId>,
+    /// Tool and arguments of calls that a person declined, with the id of the call.
+    declined: BTreeMap<(String, String), String>,
+    /// Whether any event carried actions.
+    actions_seen: bool,
+    /// Whether a person has spoken.
+    words_seen: bool,
 }
 
 /// What an event brought.
@@ -37,19 +96,17 @@ impl Graph {
     ///
     /// # Errors
     /// Where the session has to stop before this event; nothing of it is recorded then.
-    pub fn extend(&mut self, _event: &Event) -> Result<Observed, Stop> {
-        Ok(Observed::default())
+    pub fn extend(&mut self, event: &Event) -> Result<Observed, Stop> {
+        self.add_event(event)
     }
 
-    /// The record of that id.
-    #[must_use]
-    pub fn record_of(&self, id: &str) -> Option<crate::lineage::RecordId> {
-        let at = self.records.iter().position(|record| record.id == id)?;
-        u32::try_from(at).ok().map(crate::lineage::RecordId)
+    /// Names the session, before its first event: the application, the end user, the session itself. Each may be empty.
+    pub fn set_session(&mut self, app: &str, user: &str, session: &str) {
+        if !user.is_empty() {
+            self.facts.push(SessionFact::SessionUser { id: user.to_owned() });
+        }
+        self.session = SessionNames { app: app.into(), user: user.into(), session: session.into() };
     }
-
-    /// Names the session.
-    pub fn set_session(&mut self, _app: &str, _user: &str, _session: &str) {}
 
     /// The records, by [`crate::lineage::RecordId`].
     #[must_use]
@@ -60,7 +117,7 @@ impl Graph {
     /// What each record was computed from.
     #[must_use]
     pub fn lineage(&self) -> &Lineage {
-        &self.lineage
+        self.trail.lineage()
     }
 
     /// What is known beside the records, in the order of learning; only ever grows.
@@ -76,29 +133,34 @@ impl Graph {
     }
 
     /// Notes that the call was allowed and runs: until its answer comes it is a `running` row of `ToolOutcome`.
-    pub fn start(&mut self, _call: CallNumber) {}
+    pub fn start(&mut self, call: CallNumber) {
+        let open = self.book.numbered(call).is_some_and(|call| call.result.is_none());
+        if open && !self.running.contains(&call) {
+            self.running.push(call);
+        }
+    }
 
-    /// The calls that run now.
+    /// The calls that run now, in the order of their start. A call whose answer says that it is pending still runs.
     #[must_use]
     pub fn running(&self) -> &[CallNumber] {
-        &[]
+        &self.running
     }
 
     /// What the recording says happened to the call, so far.
     #[must_use]
-    pub fn outcome(&self, _call: CallNumber) -> CallOutcome {
-        CallOutcome::None
+    pub fn outcome(&self, call: CallNumber) -> CallOutcome {
+        self.book.numbered(call).map_or(CallOutcome::None, |call| call.outcome)
     }
 
     /// What had to be assumed, once per kind.
     #[must_use]
     pub fn assumptions(&self) -> &[Notice] {
-        &[]
+        self.assumptions.list()
     }
 
     /// What a person should look at: reused ids, forged requests, answers out of order.
     #[must_use]
     pub fn warnings(&self) -> &[Notice] {
-        &[]
+        self.warnings.list()
     }
 }

@@ -1,0 +1,585 @@
+//! One event more.
+
+use crate::json::Json;
+use crate::lineage::ContextId;
+use crate::lineage::RecordId;
+use crate::recording::Author;
+use crate::recording::Event;
+use crate::recording::Stop;
+use crate::records::CallNumber;
+use crate::records::CallOutcome;
+use crate::records::Graph;
+use crate::records::Observed;
+use crate::records::ProposedCall;
+use crate::records::Record;
+use crate::records::RecordEvent;
+use crate::records::RecordKind;
+use crate::records::Role;
+use crate::records::SessionFact;
+use crate::records::approval::Place;
+use crate::records::draft::Draft;
+use crate::records::draft::Proposal;
+use crate::records::draft::Purpose;
+use crate::records::draft::Source;
+use crate::records::draft::drafts;
+use crate::records::identity::fingerprint;
+use crate::records::identity::hex;
+use crate::records::notices::quoted;
+use crate::records::pair::Call;
+use crate::records::pair::CallIndex;
+use crate::records::state;
+use crate::records::visible::Entry;
+use crate::records::visible::Moment;
+use crate::records::visible::Name;
+use crate::records::visible::Shown;
+
+/// An event while it is being added.
+#[derive(Debug)]
+pub(crate) struct Scene<'e> {
+    pub(crate) event: &'e Event,
+    pub(crate) moment: Moment,
+    pub(crate) author: Name,
+    pub(crate) branch: Name,
+    pub(crate) scope: Name,
+    pub(crate) writer: Author,
+    /// Whether it came through another agent.
+    pub(crate) through: bool,
+    /// The call whose run it lies inside.
+    pub(crate) run: Option<CallIndex>,
+    /// Whether its branch says so.
+    pub(crate) inner: bool,
+    /// Whether it is the framework's own event for a rewind or a compaction.
+    pub(crate) marker: bool,
+    /// Number of its first record.
+    pub(crate) first: u32,
+    view: Option<ContextId>,
+    /// What its summary was computed from.
+    summary: ContextId,
+    /// Calls that it answered so far.
+    pub(crate) taken: Vec<CallIndex>,
+    parts: Vec<RecordId>,
+    pub(crate) answers: Vec<RecordId>,
+    pub(crate) observed: Observed,
+}
+
+impl Scene<'_> {
+    /// Whether an agent of this session wrote it: no person, no framework, no agent elsewhere.
+    pub(crate) fn by_agent(&self) -> bool {
+        self.writer == Author::Agent && !self.through && self.event.author != "user"
+    }
+
+    /// Whether answers in it come from a person, or from someone under that name.
+    pub(crate) fn answers_as_person(&self) -> bool {
+        self.event.author == "user" && (self.through || self.event.node_path.is_empty())
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place { moment: self.moment, branch: self.branch, by_agent: self.by_agent() }
+    }
+}
+
+/// The parts of a record that its source decides.
+pub(crate) struct Body {
+    pub(crate) kind: RecordKind,
+    pub(crate) place: usize,
+    pub(crate) contents: String,
+    pub(crate) tools_json: String,
+    pub(crate) metadata: Option<String>,
+    pub(crate) role: Role,
+}
+
+impl Graph {
+    /// See [`Graph::extend`].
+    pub(crate) fn add_event(&mut self, event: &Event) -> Result<Observed, Stop> {
+        let marker = event.author == "user" && !event.has_content && !event.came_through_agent();
+        let book = &self.book;
+        let hides_secrets = |id: &str| {
+            let call = book.newest_anywhere(id).and_then(|index| book.call(index));
+            call.is_some_and(|call| call.purpose == Purpose::Credential)
+        };
+        let drafts = drafts(event, marker, &hides_secrets)?;
+        let mut scene = self.scene(event, marker);
+        self.notice_peer(&scene);
+        if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
+            let span = (compaction.start.clone(), compaction.end.clone());
+            let sources = self.sight.replace(&span, scene.branch, scene.scope);
+            scene.summary = self.trail.extend(ContextId::EMPTY, &sources);
+        }
+        for draft in drafts {
+            self.add_draft(&mut scene, draft);
+        }
+        self.note_requested(&scene);
+        self.note_writes(&mut scene);
+        Ok(self.close(scene))
+    }
+
+    fn scene<'e>(&mut self, event: &'e Event, marker: bool) -> Scene<'e> {
+        let by_branch = self.book.run_of(&event.branch, "");
+        let by_scope = self.book.run_of("", &event.isolation_scope);
+        let scope = if by_scope.is_some() { event.isolation_scope.as_str() } else { "" };
+        let scope = self.sight.name(scope);
+        if let Some(call) = by_scope.and_then(|index| self.book.call(index)) {
+            self.sight.open_scope(scope, call.record);
+        }
+        Scene {
+            event,
+            moment: self.sight.next(),
+            author: self.sight.name(&event.author),
+            branch: self.sight.name(&event.branch),
+            scope,
+            writer: event.writer(),
+            through: event.came_through_agent(),
+            run: by_branch.or(by_scope),
+            inner: by_branch.is_some(),
+            marker,
+            first: u32::try_from(self.records.len()).unwrap_or(u32::MAX),
+            view: None,
+            summary: ContextId::EMPTY,
+            taken: Vec::new(),
+            parts: Vec::new(),
+            answers: Vec::new(),
+            observed: Observed::default(),
+        }
+    }
+
+    fn add_draft(&mut self, scene: &mut Scene<'_>, draft: Draft<'_>) {
+        let Draft { kind, place, contents, tools_json, metadata, source } = draft;
+        let role = self.role(scene, &source);
+        let body = Body { kind, place, contents, tools_json, metadata, role };
+        match source {
+            Source::Words | Source::OutsideParts => {
+                let outside = matches!(source, Source::OutsideParts);
+                let inputs = self.inputs_of_words(scene, outside);
+                let by_model = kind == RecordKind::Thought && scene.writer == Author::Agent;
+                let shown = if by_model { Shown::Author } else { Shown::Everyone };
+                let record = self.record(scene, body, inputs, shown);
+                if !outside {
+                    scene.parts.push(record);
+                }
+            }
+            Source::Summary => {
+                self.record(scene, body, scene.summary, Shown::Everyone);
+            }
+            Source::Call(proposal) => self.propose(scene, body, &proposal),
+            Source::Answer(answer) => self.add_answer(scene, body, &answer),
+        }
+    }
+
+    /// Who produced a part: author and kind of event decide, never `content.role`.
+    fn role(&self, scene: &Scene<'_>, source: &Source<'_>) -> Role {
+        match source {
+            Source::Answer(_) | Source::Summary => Role::Agent,
+            Source::Words if self.is_handed_down(scene) => Role::Agent,
+            Source::Words | Source::Call(_) if scene.writer == Author::Person => Role::User,
+            Source::OutsideParts if scene.event.output.is_some() || !scene.event.error_message.is_empty() => {
+                Role::Agent
+            }
+            Source::Words | Source::Call(_) | Source::OutsideParts => {
+                if scene.by_agent() {
+                    Role::Assistant
+                } else {
+                    Role::Agent
+                }
+            }
+        }
+    }
+
+    /// Whether the event is the first message of a run that a call started: the call wrote it, not a person.
+    fn is_handed_down(&self, scene: &Scene<'_>) -> bool {
+        let call = scene.run.and_then(|index| self.book.call(index));
+        scene.writer == Author::Person && call.is_some_and(|call| call.inner.is_empty())
+    }
+
+    fn inputs_of_words(&mut self, scene: &mut Scene<'_>, outside_parts: bool) -> ContextId {
+        if scene.writer != Author::Person || outside_parts {
+            return self.view(scene);
+        }
+        match scene.run.and_then(|index| self.book.call(index)).filter(|call| call.inner.is_empty()) {
+            Some(call) => self.trail.extend(ContextId::EMPTY, &[call.record]),
+            None => ContextId::EMPTY,
+        }
+    }
+
+    /// What the author of the event was shown before it. What came through another agent depends on a run that this
+    /// session does not show.
+    fn view(&mut self, scene: &mut Scene<'_>) -> ContextId {
+        if let Some(view) = scene.view {
+            return view;
+        }
+        let mut view = self.sight.context(&mut self.trail, scene.author, scene.branch, scene.scope);
+        if scene.through {
+            let unseen = self.unseen_run(scene, &scene.event.author.clone(), "");
+            view = self.trail.extend(view, &[unseen]);
+        }
+        if scene.by_agent() {
+            let text = "the requests that models were sent are not in this session: what they were shown is rebuilt \
+                        by the visibility rules, with full history and without instructions";
+            self.assumptions.once("full_history", text);
+        }
+        scene.view = Some(view);
+        view
+    }
+
+    /// A record for a run of an agent that this session does not show.
+    pub(crate) fn unseen_run(&mut self, scene: &mut Scene<'_>, agent: &str, call: &str) -> RecordId {
+        let text = format!(
+            "what {} did inside is not in this session: its output depends on an unattributed record",
+            quoted(agent)
+        );
+        self.assumptions.once("inner_runs", &text);
+        let contents = self.session.unseen_run(agent, call);
+        self.resource(scene, contents, Role::Agent)
+    }
+
+    fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
+        let metadata = crate::records::metadata::encode(vec![(
+            "text",
+            crate::records::metadata::Field::Text(&contents),
+        )]);
+        let body = Body {
+            kind: RecordKind::Resource,
+            place: usize::MAX,
+            contents,
+            tools_json: "[]".to_owned(),
+            metadata: metadata.ok(),
+            role,
+        };
+        self.record(scene, body, ContextId::EMPTY, Shown::Nobody)
+    }
+
+    /// Adds a record of the event.
+    pub(crate) fn record(
+        &mut self,
+        scene: &Scene<'_>,
+        body: Body,
+        inputs: ContextId,
+        shown: Shown,
+    ) -> RecordId {
+        let event = scene.event;
+        let number = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
+        let origin = RecordEvent {
+            event_id: event.id.clone(),
+            invocation_id: event.invocation_id.clone(),
+            author: event.author.clone(),
+            branch: event.branch.clone(),
+            seq: number,
+            time: event.time.clone(),
+        };
+        let place = if event.id.is_empty() { format!("#{}", event.index) } else { event.id.clone() };
+        let Body { kind, place: part, contents, tools_json, metadata, role } = body;
+        let record = Record {
+            id: String::new(),
+            kind,
+            contents,
+            tools_json,
+            agent: event.author.clone(),
+            role,
+            entity: String::new(),
+            principal: String::new(),
+            metadata,
+            event: Some(origin),
+        };
+        let record = self.identify(record, &place, part, inputs);
+        self.sight.show(shown);
+        record
+    }
+
+    /// Gives the record its id, and keeps it. Two equal records at one place are told apart by a count.
+    fn identify(&mut self, mut record: Record, place: &str, part: usize, inputs: ContextId) -> RecordId {
+        let context = self.trail.of_context(inputs);
+        let role = [match record.role {
+            Role::Assistant => 0,
+            Role::System => 1,
+            Role::User => 2,
+            Role::Agent => 3,
+        }];
+        let part = (part as u64).to_be_bytes();
+        let metadata = record.metadata.as_deref().unwrap_or("");
+        let mut count: u64 = 0;
+        let own = loop {
+            let again = count.to_be_bytes();
+            let fields: [&[u8]; 9] = [
+                place.as_bytes(),
+                &part,
+                &role,
+                record.agent.as_bytes(),
+                record.contents.as_bytes(),
+                record.tools_json.as_bytes(),
+                metadata.as_bytes(),
+                &context,
+                if count == 0 { &[] } else { &again },
+            ];
+            let own = fingerprint(&fields);
+            if !self.ids.contains_key(&hex(&own)) {
+                break own;
+            }
+            count += 1;
+        };
+        record.id = hex(&own);
+        let number = self.trail.push(inputs, own);
+        self.ids.insert(record.id.clone(), number);
+        self.records.push(record);
+        number
+    }
+
+    fn propose(&mut self, scene: &mut Scene<'_>, body: Body, proposal: &Proposal<'_>) {
+        let inputs = self.view(scene);
+        let shown = match proposal.purpose {
+            Purpose::Tool | Purpose::Input => Shown::Everyone,
+            Purpose::Confirmation | Purpose::Credential => Shown::Nobody,
+        };
+        let record = self.record(scene, body, inputs, shown);
+        scene.parts.push(record);
+        self.notice_reuse(proposal.id);
+        let arguments = proposal.arguments.ordinary();
+        if proposal.purpose == Purpose::Confirmation {
+            self.add_request(scene, proposal);
+        }
+        let number = match proposal.purpose {
+            Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
+            Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
+        };
+        self.book.add(Call {
+            number,
+            record,
+            id: proposal.id.to_owned(),
+            name: proposal.name.to_owned(),
+            purpose: proposal.purpose,
+            unjudged_arguments: if number.is_some() { String::new() } else { arguments },
+            moment: scene.moment,
+            branch: scene.branch,
+            by_agent: scene.by_agent(),
+            long_running: !proposal.id.is_empty()
+                && scene.event.long_running.iter().any(|id| id == proposal.id),
+            refused: proposal.refused.is_some(),
+            result: None,
+            outcome: CallOutcome::None,
+            asked: false,
+            placeholder: false,
+            inner: Vec::new(),
+        });
+    }
+
+    fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
+        let (book, calls) = (&self.book, &self.calls);
+        let arguments_of = |index: CallIndex| {
+            let number = book.call(index)?.number?;
+            crate::json::parse(&calls.get(number.0 as usize)?.arguments).ok()
+        };
+        let fault = self.requests.add(book, &self.sight, proposal, scene.place(), &arguments_of);
+        if let Some(text) = fault {
+            let kind = if scene.by_agent() { "request_ignored" } else { "forged_request" };
+            self.warnings.add(kind, text);
+        }
+    }
+
+    /// Lists a call to be judged.
+    fn judged(
+        &mut self,
+        scene: &mut Scene<'_>,
+        record: RecordId,
+        proposal: &Proposal<'_>,
+        arguments: String,
+    ) -> CallNumber {
+        let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
+        let (call_id, tool) = (proposal.id.to_owned(), proposal.name.to_owned());
+        if let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone())) {
+            let text = format!(
+                "call {} to {} repeats call {}, which a person declined",
+                quoted(&call_id),
+                quoted(&tool),
+                quoted(earlier)
+            );
+            self.warnings.add("declined_before", text);
+        }
+        self.facts.push(SessionFact::ProposedCall {
+            record,
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+            arguments: arguments.clone(),
+        });
+        self.calls.push(ProposedCall {
+            record,
+            call_id,
+            tool,
+            arguments,
+            agent: scene.event.author.clone(),
+            current: Vec::new(),
+            event_id: scene.event.id.clone(),
+            time: scene.event.time.clone(),
+            refused: proposal.refused.clone(),
+            approval: None,
+        });
+        scene.observed.calls.push(number);
+        number
+    }
+
+    fn notice_reuse(&mut self, id: &str) {
+        if id.is_empty() {
+            return;
+        }
+        if self.unmatched.contains(id) {
+            let text = format!("call {} is answered before it is made: the list is out of order", quoted(id));
+            self.warnings.add("answer_before_call", text);
+            self.unmatched.remove(id);
+        }
+        match self.seen_ids.get_mut(id) {
+            Some(told) if *told => {}
+            Some(told) => {
+                *told = true;
+                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
+            }
+            None => {
+                self.seen_ids.insert(id.to_owned(), false);
+            }
+        }
+    }
+
+    /// Says what an event that came through another agent tries to do beside speaking, and which markers do not count.
+    fn notice_peer(&mut self, scene: &Scene<'_>) {
+        let actions = &scene.event.actions;
+        let marks = actions.rewind_before.is_some() || actions.compaction.is_some();
+        let does = [
+            (!actions.state_delta.is_empty(), "state changes"),
+            (!actions.artifact_delta.is_empty(), "files"),
+            (!actions.requested_confirmations.is_empty(), "a request for approval, which does not count"),
+            (marks, "a rewind or compaction, which does not count"),
+            (!actions.transfer_to_agent.is_empty(), "a transfer"),
+        ];
+        let said: Vec<_> = does.iter().filter(|(does, _)| *does).map(|(_, what)| *what).collect();
+        let id = quoted(&scene.event.id);
+        if scene.through && !said.is_empty() {
+            let text = format!("event {id} came through another agent and carries {}", said.join(", "));
+            self.warnings.add("peer_actions", text);
+        } else if marks && !scene.marker {
+            let text = format!("event {id} carries a rewind or compaction that is not the framework's own");
+            self.warnings.add("marker_ignored", text);
+        }
+    }
+
+    /// Notes which calls the framework itself names as waiting for a person.
+    fn note_requested(&mut self, scene: &Scene<'_>) {
+        if !scene.by_agent() {
+            return;
+        }
+        for (id, asked) in &scene.event.actions.requested_confirmations {
+            let Some(index) = self.book.newest(&self.sight, id, scene.branch) else {
+                let text = format!(
+                    "event {} asks for approval of {}, which is no call",
+                    quoted(&scene.event.id),
+                    quoted(id)
+                );
+                self.warnings.add("request_ignored", text);
+                continue;
+            };
+            if let Some(call) = self.book.call_mut(index) {
+                call.asked = true;
+            }
+            self.requests.specify(index, asked.payload.as_ref());
+        }
+    }
+
+    fn note_writes(&mut self, scene: &mut Scene<'_>) {
+        let actions = &scene.event.actions;
+        let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
+        if nothing || (scene.marker && actions.rewind_before.is_some()) {
+            return;
+        }
+        let text = "which values of state and which files were read, by tools or for instructions, is not in this session";
+        self.assumptions.once("state_reads", text);
+        let writers = self.writers(scene);
+        if writers.is_empty() {
+            for (key, value) in &actions.state_delta {
+                let value: &Json = &state::shown(value);
+                let contents = self.session.unattributed_state(key, value, &scene.event.invocation_id);
+                let record = self.resource(scene, contents, Role::User);
+                let (scope, key) = state::scope_of(key);
+                self.facts.push(SessionFact::StateWrite {
+                    record,
+                    scope: scope.to_owned(),
+                    key: key.to_owned(),
+                    value: value.ordinary(),
+                });
+            }
+            if !actions.artifact_delta.is_empty() {
+                let text = format!(
+                    "event {} writes files, and nothing says who wrote them",
+                    quoted(&scene.event.id)
+                );
+                self.warnings.add("unknown_writer", text);
+            }
+            return;
+        }
+        self.facts.extend(state::writes(scene.event, &writers));
+    }
+
+    /// The records that wrote what the event writes: its answers, else its parts, else its author's last output.
+    fn writers(&self, scene: &Scene<'_>) -> Vec<RecordId> {
+        if !scene.answers.is_empty() {
+            return scene.answers.clone();
+        }
+        if !scene.parts.is_empty() {
+            return scene.parts.clone();
+        }
+        self.last_output.get(&scene.author).copied().into_iter().collect()
+    }
+
+    /// Ends the event: from here on it is part of the session.
+    fn close(&mut self, scene: Scene<'_>) -> Observed {
+        let event = scene.event;
+        let end = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        for number in &scene.observed.calls {
+            if let Some(call) = self.calls.get_mut(number.0 as usize) {
+                call.current.clone_from(&scene.parts);
+            }
+        }
+        if let Some(last) = scene.parts.last().filter(|_| scene.writer == Author::Agent) {
+            self.last_output.insert(scene.author, *last);
+        }
+        if let Some(call) = scene.run.and_then(|index| self.book.call_mut(index)) {
+            call.inner.extend((scene.first..end).map(RecordId));
+        }
+        for agent in [&event.author, &event.actions.transfer_to_agent] {
+            if !agent.is_empty() && agent != "user" && !self.agents.contains(agent) {
+                self.agents.insert(agent.clone());
+            }
+        }
+        self.actions_seen |= event.actions != crate::recording::Actions::default();
+        self.words_seen |= scene.writer == Author::Person && !scene.parts.is_empty();
+        let mut entry = Entry::new(scene.first..end);
+        (entry.author, entry.branch, entry.scope) = (scene.author, scene.branch, scene.scope);
+        entry.invocation = self.sight.name(&event.invocation_id);
+        entry.time.clone_from(&event.time);
+        entry.inner = scene.inner;
+        if scene.marker {
+            entry.span = event.actions.compaction.as_ref().map(|c| (c.start.clone(), c.end.clone()));
+            entry.rewinds_to = self.rewind_target(event);
+        }
+        let rewinds = entry.rewinds_to.is_some();
+        self.sight.append(&mut self.trail, entry);
+        if rewinds {
+            self.forget_rewound();
+        }
+        scene.observed
+    }
+
+    fn rewind_target(&mut self, event: &Event) -> Option<Moment> {
+        let target = event.actions.rewind_before.as_deref()?;
+        let moment = self.sight.first_of(target);
+        if moment.is_none() {
+            let text = format!("a rewind names the invocation {}, which is not there", quoted(target));
+            self.warnings.add("marker_ignored", text);
+        }
+        moment
+    }
+
+    fn forget_rewound(&mut self) {
+        self.book.rewound(&self.sight);
+        let undone: Vec<_> = self.book.undone(&self.sight).collect();
+        for number in undone {
+            if let Some(call) = self.calls.get_mut(number.0 as usize) {
+                call.approval = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Calls and the answers that belong to them.
+
+use crate::lineage::ContextId;
+use crate::lineage::RecordId;
+use crate::records::CallNumber;
+use crate::records::CallOutcome;
+use crate::records::draft::Answer;
+use crate::records::draft::Purpose;
+use crate::records::visible::Moment;
+use crate::records::visible::Name;
+use crate::records::visible::Sight;
+use crate::records::visible::prefixes;
+use std::collections::BTreeMap;
+
+/// A call by its place among all function calls of the session, the framework's own included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallIndex(usize);
+
+/// What is kept of a function call.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    /// Its number, if it is judged.
+    pub(crate) number: Option<CallNumber>,
+    pub(crate) record: RecordId,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) purpose: Purpose,
+    /// Its arguments as ordinary JSON, if it is not judged.
+    pub(crate) unjudged_arguments: String,
+    pub(crate) moment: Moment,
+    pub(crate) branch: Name,
+    /// Whether an agent of this session made it: not a person, not another agent's channel.
+    pub(crate) by_agent: bool,
+    pub(crate) long_running: bool,
+    pub(crate) refused: bool,
+    /// Its last answer that is not pending.
+    pub(crate) result: Option<RecordId>,
+    pub(crate) outcome: CallOutcome,
+    /// Whether the framework's own `requestedToolConfirmations` named it.
+    pub(crate) asked: bool,
+    /// Whether the framework's placeholder text answered it.
+    pub(crate) placeholder: bool,
+    /// The records of a run that it started on a branch or in a scope of its own.
+    pub(crate) inner: Vec<RecordId>,
+}
+
+/// Calls by a text, newest last, on any branch and on each.
+#[derive(Debug, Clone, Default)]
+struct Index {
+    any: BTreeMap<String, Vec<CallIndex>>,
+    on: BTreeMap<String, BTreeMap<Name, Vec<CallIndex>>>,
+}
+
+impl Index {
+    fn add(&mut self, text: &str, branch: Name, call: CallIndex) {
+        self.any.entry(text.to_owned()).or_default().push(call);
+        self.on.entry(text.to_owned()).or_default().entry(branch).or_default().push(call);
+    }
+
+    /// The calls of one branch: this one, else the one with the newest call among those that it sees.
+    fn seen_from(&self, sight: &Sight, text: &str, branch: Name) -> &[CallIndex] {
+        let Some(branches) = self.on.get(text) else { return &[] };
+        if let Some(here) = branches.get(&branch).filter(|_| branch != Name::NONE) {
+            return here;
+        }
+        if branch == Name::NONE {
+            return self.any.get(text).map_or(&[], Vec::as_slice);
+        }
+        let above = prefixes(sight.text(branch)).filter_map(|prefix| sight.find(prefix));
+        let lists = above.chain([Name::NONE]).filter_map(|name| branches.get(&name));
+        lists.max_by_key(|list| list.last().copied()).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// All function calls of the session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Calls {
+    all: Vec<Call>,
+    by_id: Index,
+    by_name: Index,
+    by_number: BTreeMap<CallNumber, CallIndex>,
+    /// For each event with calls that were answered, the context of its records.
+    answering: BTreeMap<Moment, ContextId>,
+}
+
+impl Calls {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn call(&self, index: CallIndex) -> Option<&Call> {
+        self.all.get(index.0)
+    }
+
+    pub(crate) fn call_mut(&mut self, index: CallIndex) -> Option<&mut Call> {
+        self.all.get_mut(index.0)
+    }
+
+    pub(crate) fn numbered(&self, number: CallNumber) -> Option<&Call> {
+        self.call(*self.by_number.get(&number)?)
+    }
+
+    pub(crate) fn numbered_mut(&mut self, number: CallNumber) -> Option<&mut Call> {
+        let index = *self.by_number.get(&number)?;
+        self.call_mut(index)
+    }
+
+    pub(crate) fn add(&mut self, call: Call) {
+        let index = CallIndex(self.all.len());
+        if !call.id.is_empty() {
+            self.by_id.add(&call.id, call.branch, index);
+        }
+        self.by_name.add(&call.name, call.branch, index);
+        if let Some(number) = call.number {
+            self.by_number.insert(number, index);
+        }
+        self.all.push(call);
+    }
+
+    /// Forgets calls that a rewind undid, for pairing.
+    pub(crate) fn rewound(&mut self, sight: &Sight) {
+        let (mut by_id, mut by_name) = (Index::default(), Index::default());
+        for (i, call) in self.all.iter().enumerate().filter(|(_, call)| sight.is_alive(call.moment)) {
+            if !call.id.is_empty() {
+                by_id.add(&call.id, call.branch, CallIndex(i));
+            }
+            by_name.add(&call.name, call.branch, CallIndex(i));
+        }
+        (self.by_id, self.by_name) = (by_id, by_name);
+    }
+
+    /// The judged calls that a rewind undid.
+    pub(crate) fn undone<'a>(&'a self, sight: &'a Sight) -> impl Iterator<Item = CallNumber> + 'a {
+        self.all.iter().filter(|call| !sight.is_alive(call.moment)).filter_map(|call| call.number)
+    }
+
+    /// The newest call with that id that a branch sees.
+    pub(crate) fn newest(&self, sight: &Sight, id: &str, branch: Name) -> Option<CallIndex> {
+        self.by_id.seen_from(sight, id, branch).last().copied()
+    }
+
+    /// Whether a call has that id, on whatever branch.
+    pub(crate) fn newest_anywhere(&self, id: &str) -> Option<CallIndex> {
+        self.by_id.any.get(id)?.last().copied()
+    }
+
+    /// The call that an answer belongs to: the newest with its id, those of one event by position, where the names
+    /// agree; without an id the nearest unanswered one of its name. `taken` are those answered by the same event.
+    pub(crate) fn answered_by(
+        &self,
+        sight: &Sight,
+        answer: &Answer<'_>,
+        branch: Name,
+        taken: &[CallIndex],
+    ) -> Option<CallIndex> {
+        if answer.id.is_empty() {
+            return self.nearest_unanswered(sight, answer.name, branch, taken);
+        }
+        let list = self.by_id.seen_from(sight, answer.id, branch);
+        let group: Vec<_> = self.last_event(list).into_iter().filter(|&i| self.agrees(i, answer)).collect();
+        let free = |&i: &CallIndex| !taken.contains(&i);
+        let unanswered = |&i: &CallIndex| free(&i) && self.is_unanswered(i);
+        group
+            .iter()
+            .copied()
+            .find(unanswered)
+            .or_else(|| group.iter().copied().find(free))
+            .or_else(|| group.last().copied())
+    }
+
+    fn agrees(&self, index: CallIndex, answer: &Answer<'_>) -> bool {
+        answer.name.is_empty() || self.call(index).is_some_and(|call| call.name == answer.name)
+    }
+
+    fn is_unanswered(&self, index: CallIndex) -> bool {
+        self.call(index).is_some_and(|call| call.result.is_none())
+    }
+
+    /// The calls at the end of the list that stand in one event, in order.
+    fn last_event(&self, list: &[CallIndex]) -> Vec<CallIndex> {
+        let moment_of = |index: CallIndex| self.call(index).map(|call| call.moment);
+        let newest = list.last().and_then(|&index| moment_of(index));
+        let mut group: Vec<_> =
+            list.iter().rev().copied().take_while(|&index| moment_of(index) == newest).collect();
+        group.reverse();
+        group
+    }
+
+    fn nearest_unanswered(
+        &self,
+        sight: &Sight,
+        name: &str,
+        branch: Name,
+        taken: &[CallIndex],
+    ) -> Option<CallIndex> {
+        let list = self.by_name.seen_from(sight, name, branch);
+        let open = |index: CallIndex| self.is_unanswered(index) && !taken.contains(&index);
+        let nearest = list.iter().rev().copied().find(|&index| open(index))?;
+        let moment = self.call(nearest)?.moment;
+        let before = list.iter().rev().copied().skip_while(|&index| index > nearest);
+        before
+            .take_while(|&index| self.call(index).is_some_and(|call| call.moment == moment))
+            .filter(|&index| open(index))
+            .last()
+    }
+
+    /// The call whose run this event lies inside: by the last `name@id` segment of its branch, else by its scope.
+    pub(crate) fn run_of(&self, branch: &str, scope: &str) -> Option<CallIndex> {
+        let ids = branch.rsplit('.').filter_map(|segment| segment.split_once('@')).map(|(_, id)| id);
+        ids.chain([scope]).filter(|id| !id.is_empty()).find_map(|id| {
+            let newest = self.newest_anywhere(id)?;
+            self.call(newest).filter(|call| call.purpose == Purpose::Tool).map(|_| newest)
+        })
+    }
+
+    /// The context of all records of the event that holds the call, made once.
+    pub(crate) fn answering(&mut self, moment: Moment, make: impl FnOnce() -> ContextId) -> ContextId {
+        *self.answering.entry(moment).or_insert_with(make)
+    }
+}

@@ -1,0 +1,152 @@
+//! What events write: state, files.
+
+use crate::json::Json;
+use crate::lineage::RecordId;
+use crate::recording::Event;
+use crate::records::SessionFact;
+use crate::records::draft::redacted;
+use std::borrow::Cow;
+
+/// The names of the session, for records of resources.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionNames {
+    pub(crate) app: String,
+    pub(crate) user: String,
+    pub(crate) session: String,
+}
+
+/// The mark on records whose origin nobody knows.
+pub(crate) const UNATTRIBUTED: &str = "unattributed external input";
+
+/// Scope and key of a state key as written: `app:`, `user:` and `temp:` name a scope.
+pub(crate) fn scope_of(key: &str) -> (&'static str, &str) {
+    let scopes = [("app:", "app"), ("user:", "user"), ("temp:", "temp")];
+    scopes
+        .into_iter()
+        .find_map(|(prefix, scope)| key.strip_prefix(prefix).map(|rest| (scope, rest)))
+        .unwrap_or(("session", key))
+}
+
+impl SessionNames {
+    /// The path of a state value, as `adk_resource` names it.
+    fn state_path(&self, key: &str, invocation: &str) -> Vec<String> {
+        let (scope, rest) = scope_of(key);
+        let mut path = vec!["state".to_owned(), self.app.clone(), scope.to_owned()];
+        match scope {
+            "session" => path.extend([self.user.clone(), self.session.clone()]),
+            "user" => path.push(self.user.clone()),
+            "temp" => path.extend([self.user.clone(), self.session.clone(), invocation.to_owned()]),
+            _ => {}
+        }
+        path.push(rest.to_owned());
+        path
+    }
+
+    /// Contents of the record of a state value that nobody is known to have written.
+    pub(crate) fn unattributed_state(&self, key: &str, value: &Json, invocation: &str) -> String {
+        let present = vec![("present".into(), Json::Bool(true)), ("value".into(), value.clone())];
+        resource(&self.state_path(key, invocation), Some(Json::Object(present)))
+    }
+
+    /// Contents of the record that stands for an agent's run that this session does not show.
+    pub(crate) fn unseen_run(&self, agent: &str, call: &str) -> String {
+        let names = ["agent-run", &self.app, &self.user, &self.session, agent, call];
+        resource(&names.map(str::to_owned), None)
+    }
+}
+
+fn resource(path: &[String], value: Option<Json>) -> String {
+    let path = path.iter().map(|name| Json::Text(name.as_str().into())).collect();
+    let mut fields = vec![
+        ("adk_resource".into(), Json::Array(path)),
+        ("provenance".into(), Json::Text(UNATTRIBUTED.into())),
+    ];
+    fields.extend(value.map(|value| ("value".into(), value)));
+    Json::Object(fields).ordinary()
+}
+
+/// The rows of what the event writes, once for each of the records that wrote it.
+pub(crate) fn writes(event: &Event, writers: &[RecordId]) -> Vec<SessionFact> {
+    let mut rows = Vec::new();
+    for &record in writers {
+        for (key, value) in &event.actions.state_delta {
+            let (scope, key) = scope_of(key);
+            let (scope, key) = (scope.to_owned(), key.to_owned());
+            rows.push(SessionFact::StateWrite { record, scope, key, value: shown(value).ordinary() });
+        }
+        for (filename, version) in &event.actions.artifact_delta {
+            let filename = filename.clone();
+            rows.push(SessionFact::ArtifactWrite { record, filename, version: *version });
+        }
+    }
+    rows
+}
+
+/// A state value, unless it is a credential, which the framework keeps in state too.
+pub(crate) fn shown(value: &Json) -> Cow<'_, Json> {
+    if holds_credential(value) { Cow::Owned(redacted()) } else { Cow::Borrowed(value) }
+}
+
+/// Keys under which the framework's credential objects stand.
+const CREDENTIAL_KEYS: [&str; 8] = [
+    "authType",
+    "auth_type",
+    "rawAuthCredential",
+    "raw_auth_credential",
+    "exchangedAuthCredential",
+    "exchanged_auth_credential",
+    "authCredential",
+    "auth_credential",
+];
+
+/// Whether a credential stands anywhere inside. JSON from outside is nested at most as deep as its reader allows.
+fn holds_credential(value: &Json) -> bool {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        match value {
+            Json::Object(fields) => {
+                if fields.iter().any(|(key, _)| CREDENTIAL_KEYS.contains(&&**key)) {
+                    return true;
+                }
+                open.extend(fields.iter().map(|(_, value)| value));
+            }
+            Json::Array(items) => open.extend(items),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_name_their_scope_and_paths_are_full() {
+        let names = SessionNames { app: "a".into(), user: "u".into(), session: "s".into() };
+        let rows = [
+            ("k", r#"["state","a","session","u","s","k"]"#),
+            ("app:k", r#"["state","a","app","k"]"#),
+            ("user:k.l", r#"["state","a","user","u","k.l"]"#),
+            ("temp:k", r#"["state","a","temp","u","s","e-1","k"]"#),
+            ("note:k", r#"["state","a","session","u","s","note:k"]"#),
+        ];
+        for (key, path) in rows {
+            let value = Json::Number("1.0".into());
+            assert_eq!(
+                names.unattributed_state(key, &value, "e-1"),
+                format!(
+                    r#"{{"adk_resource":{path},"provenance":"unattributed external input","value":{{"present":true,"value":1.0}}}}"#
+                )
+            );
+        }
+    }
+
+    #[test]
+    fn credentials_in_state_are_left_out() {
+        let secret = crate::json::parse(r#"{"x":[{"authType":"apiKey","apiKey":"hush"}]}"#).unwrap();
+        assert_eq!(shown(&secret).ordinary(), r#"{"redacted":true}"#);
+        let plain = crate::json::parse(r#"{"x":[1]}"#).unwrap();
+        assert_eq!(shown(&plain).ordinary(), r#"{"x":[1]}"#);
+    }
+}

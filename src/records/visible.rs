@@ -1,0 +1,392 @@
+//! What each agent was shown: one context per viewer, extended as the session grows.
+//!
+//! A viewer is an agent on a branch in an isolation scope. Its context shares all it can: a viewer that comes new
+//! continues what its branch shows to anyone, and a branch that comes new continues the branch above it.
+
+use crate::lineage::ContextId;
+use crate::lineage::RecordId;
+use crate::records::identity::Trail;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// An interned name; 0 is the empty one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Name(u32);
+
+impl Name {
+    pub(crate) const NONE: Self = Self(0);
+}
+
+/// Authors, branches, scopes and invocations, each kept once.
+#[derive(Debug, Clone)]
+struct Names {
+    texts: Vec<String>,
+    numbers: BTreeMap<String, Name>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { texts: vec![String::new()], numbers: BTreeMap::from([(String::new(), Name::NONE)]) }
+    }
+}
+
+/// Number of an event in its session, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment(pub(crate) usize);
+
+/// To whom a record is shown, within branch and scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Everyone,
+    /// A thought.
+    Author,
+    Nobody,
+}
+
+/// What is kept of an event.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+    pub(crate) author: Name,
+    pub(crate) branch: Name,
+    pub(crate) scope: Name,
+    pub(crate) invocation: Name,
+    pub(crate) time: String,
+    /// The times between which a summary replaces what was recorded before it.
+    pub(crate) span: Option<(String, String)>,
+    /// Whether it lies inside a run that a call of this session started, on a branch of its own.
+    pub(crate) inner: bool,
+    /// The event from which on a rewind undoes.
+    pub(crate) rewinds_to: Option<Moment>,
+    alive: bool,
+    replaced_by: Option<usize>,
+}
+
+impl Entry {
+    pub(crate) fn new(records: std::ops::Range<u32>) -> Self {
+        Self {
+            first: records.start,
+            end: records.end,
+            author: Name::NONE,
+            branch: Name::NONE,
+            scope: Name::NONE,
+            invocation: Name::NONE,
+            time: String::new(),
+            span: None,
+            inner: false,
+            rewinds_to: None,
+            alive: true,
+            replaced_by: None,
+        }
+    }
+
+    fn records(&self) -> impl Iterator<Item = RecordId> + use<> {
+        (self.first..self.end).map(RecordId)
+    }
+}
+
+/// Who looks. No agent: what any agent there is shown. No branch: events without a branch alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Viewer {
+    scope: Name,
+    branch: Option<Name>,
+    agent: Option<Name>,
+}
+
+#[derive(Debug, Clone)]
+struct View {
+    context: ContextId,
+    /// Events that it has taken in.
+    upto: usize,
+    /// The state of rewinds and compactions that it was built under.
+    epoch: u32,
+    /// Agents whose thoughts it leaves out.
+    thinkers: BTreeSet<Name>,
+}
+
+/// An isolation scope.
+#[derive(Debug, Clone, Copy, Default)]
+struct Scope {
+    /// The call that it was opened for.
+    call: Option<RecordId>,
+    /// Whether it has events.
+    seen: bool,
+}
+
+/// The events so far, and what each viewer was shown of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sight {
+    names: Names,
+    entries: Vec<Entry>,
+    shown: Vec<Shown>,
+    /// Events that are neither rewound nor replaced by a summary.
+    alive: Vec<usize>,
+    epoch: u32,
+    views: BTreeMap<Viewer, View>,
+    first_of: BTreeMap<Name, Moment>,
+    scopes: BTreeMap<Name, Scope>,
+    any_rewind: bool,
+    /// What the last compaction replaced: the next one may have been shown it again.
+    last_replaced: Vec<usize>,
+}
+
+impl Sight {
+    pub(crate) fn name(&mut self, text: &str) -> Name {
+        if let Some(&name) = self.names.numbers.get(text) {
+            return name;
+        }
+        let name = Name(u32::try_from(self.names.texts.len()).unwrap_or(u32::MAX));
+        self.names.texts.push(text.to_owned());
+        self.names.numbers.insert(text.to_owned(), name);
+        name
+    }
+
+    pub(crate) fn find(&self, text: &str) -> Option<Name> {
+        self.names.numbers.get(text).copied()
+    }
+
+    pub(crate) fn text(&self, name: Name) -> &str {
+        self.names.texts.get(name.0 as usize).map_or("", String::as_str)
+    }
+
+    /// The number that the next event gets.
+    pub(crate) fn next(&self) -> Moment {
+        Moment(self.entries.len())
+    }
+
+    pub(crate) fn is_alive(&self, moment: Moment) -> bool {
+        self.entries.get(moment.0).is_some_and(|entry| entry.alive)
+    }
+
+    /// The records of an event; none for one that is not complete.
+    pub(crate) fn records_of(&self, moment: Moment) -> Option<std::ops::Range<u32>> {
+        self.entries.get(moment.0).map(|entry| entry.first..entry.end)
+    }
+
+    /// Notes the call that an isolation scope was opened for.
+    pub(crate) fn open_scope(&mut self, scope: Name, call: RecordId) {
+        self.scopes.entry(scope).or_default().call.get_or_insert(call);
+    }
+
+    /// Notes to whom the next record is shown.
+    pub(crate) fn show(&mut self, shown: Shown) {
+        self.shown.push(shown);
+    }
+
+    /// What the agent is shown now.
+    pub(crate) fn context(&mut self, trail: &mut Trail, agent: Name, branch: Name, scope: Name) -> ContextId {
+        let viewer = Viewer { scope, branch: Some(branch), agent: Some(agent) };
+        if !self.views.contains_key(&viewer) {
+            let common = self.common(trail, Some(branch), scope);
+            if !common.thinkers.contains(&agent) {
+                self.views.insert(viewer, common);
+            }
+        }
+        self.refresh(trail, viewer).context
+    }
+
+    /// What any agent on the branch is shown now, thoughts left out.
+    fn common(&mut self, trail: &mut Trail, branch: Option<Name>, scope: Name) -> View {
+        let viewer = Viewer { scope, branch, agent: None };
+        if !self.views.contains_key(&viewer) {
+            let view = match branch {
+                _ if !self.has_events(scope) => Some(self.opened(trail, scope)),
+                Some(name) if name != Name::NONE => {
+                    let above = self.above(name, scope);
+                    Some(self.common_of_known(trail, above, scope))
+                }
+                Some(_) | None => None,
+            };
+            if let Some(view) = view {
+                self.views.insert(viewer, view);
+            }
+        }
+        self.refresh(trail, viewer)
+    }
+
+    /// The same for a branch above, which has a view already, or is that of events without a branch.
+    fn common_of_known(&mut self, trail: &mut Trail, branch: Option<Name>, scope: Name) -> View {
+        self.refresh(trail, Viewer { scope, branch, agent: None })
+    }
+
+    /// The nearest branch above that has events; none for events without a branch.
+    fn above(&self, branch: Name, scope: Name) -> Option<Name> {
+        prefixes(self.text(branch))
+            .skip(1)
+            .filter_map(|prefix| self.find(prefix))
+            .find(|&name| self.views.contains_key(&Viewer { scope, branch: Some(name), agent: None }))
+    }
+
+    fn has_events(&self, scope: Name) -> bool {
+        self.scopes.get(&scope).is_some_and(|scope| scope.seen)
+    }
+
+    fn opened(&self, trail: &mut Trail, scope: Name) -> View {
+        let call = self.scopes.get(&scope).and_then(|scope| scope.call);
+        let context = trail.extend(ContextId::EMPTY, call.as_slice());
+        View { context, upto: self.entries.len(), epoch: self.epoch, thinkers: BTreeSet::new() }
+    }
+
+    /// Takes in what is new. A view that a rewind or a compaction has overtaken is built anew.
+    fn refresh(&mut self, trail: &mut Trail, viewer: Viewer) -> View {
+        let known = self.views.remove(&viewer).filter(|view| view.epoch == self.epoch);
+        let (mut view, fresh): (View, Vec<usize>) = match known {
+            Some(view) => {
+                let new = (view.upto..self.entries.len()).collect();
+                (view, new)
+            }
+            None => (self.opened(trail, viewer.scope), self.alive.clone()),
+        };
+        let mut records = Vec::new();
+        for entry in fresh.into_iter().filter_map(|i| self.entries.get(i)) {
+            if !entry.alive || entry.replaced_by.is_some() || !self.sees(viewer, entry) {
+                continue;
+            }
+            for record in entry.records() {
+                match self.shown.get(record.0 as usize) {
+                    Some(Shown::Everyone) => records.push(record),
+                    Some(Shown::Author) if viewer.agent == Some(entry.author) => records.push(record),
+                    Some(Shown::Author) => {
+                        view.thinkers.insert(entry.author);
+                    }
+                    Some(Shown::Nobody) | None => {}
+                }
+            }
+        }
+        view.context = trail.extend(view.context, &records);
+        view.upto = self.entries.len();
+        self.views.insert(viewer, view.clone());
+        view
+    }
+
+    fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
+        if viewer.scope != entry.scope {
+            return false;
+        }
+        match viewer.branch {
+            None => entry.branch == Name::NONE,
+            Some(Name::NONE) => !entry.inner,
+            Some(branch) => branch_sees(self.text(branch), self.text(entry.branch)),
+        }
+    }
+
+    /// Adds an event whose records have been added.
+    pub(crate) fn append(&mut self, trail: &mut Trail, entry: Entry) {
+        let (branch, scope) = (Some(entry.branch), entry.scope);
+        let starts = entry.branch != Name::NONE || !self.has_events(scope);
+        if starts && !self.views.contains_key(&Viewer { scope, branch, agent: None }) {
+            // A branch starts from what the branch above it shows at this moment: later that would be hard to tell.
+            self.common(trail, branch, scope);
+        }
+        self.scopes.entry(scope).or_default().seen = true;
+        self.first_of.entry(entry.invocation).or_insert(Moment(self.entries.len()));
+        let rewinds = entry.rewinds_to.is_some();
+        self.alive.push(self.entries.len());
+        self.entries.push(entry);
+        if rewinds {
+            self.rewind();
+        }
+    }
+
+    /// The first event of an invocation.
+    pub(crate) fn first_of(&self, invocation: &str) -> Option<Moment> {
+        self.first_of.get(&self.find(invocation)?).copied()
+    }
+
+    /// From the end backwards each rewind undoes all from its target to itself; what it undoes undoes nothing.
+    fn rewind(&mut self) {
+        self.epoch += 1;
+        self.any_rewind = true;
+        let mut undone_from = None;
+        for (i, entry) in self.entries.iter_mut().enumerate().rev() {
+            entry.alive = undone_from.is_none_or(|from| i < from);
+            if entry.alive {
+                undone_from = entry.rewinds_to.map(|target| target.0);
+            }
+        }
+        self.alive.clear();
+        for i in 0..self.entries.len() {
+            let by = self.entries.get(i).and_then(|entry| entry.replaced_by);
+            let stands = by.is_some_and(|by| self.entries.get(by).is_some_and(|summary| summary.alive));
+            if let Some(entry) = self.entries.get_mut(i) {
+                entry.replaced_by = by.filter(|_| stands);
+                if entry.alive && !stands {
+                    self.alive.push(i);
+                }
+            }
+        }
+    }
+
+    /// Replaces what lies within the span by a summary that comes next, on this branch and in this scope. Returns all
+    /// records that the summary may have been computed from, also rewound ones: some versions summarise those too.
+    pub(crate) fn replace(&mut self, span: &(String, String), branch: Name, scope: Name) -> Vec<RecordId> {
+        let candidates: BTreeSet<usize> = if self.any_rewind {
+            (0..self.entries.len()).collect()
+        } else {
+            self.alive.iter().chain(&self.last_replaced).copied().collect()
+        };
+        let (mut sources, mut replaced) = (Vec::new(), Vec::new());
+        let summary = self.entries.len();
+        for i in candidates {
+            let Some(entry) = self.entries.get(i).filter(|entry| within(entry, span)) else { continue };
+            sources.extend(
+                entry.records().filter(|record| {
+                    !matches!(self.shown.get(record.0 as usize), Some(Shown::Nobody) | None)
+                }),
+            );
+            let stands_for = entry.alive
+                && entry.replaced_by.is_none()
+                && entry.scope == scope
+                && branch_sees(self.text(entry.branch), self.text(branch))
+                && (branch == Name::NONE || entry.branch != Name::NONE);
+            if stands_for {
+                replaced.push(i);
+            }
+        }
+        for &i in &replaced {
+            if let Some(entry) = self.entries.get_mut(i) {
+                entry.replaced_by = Some(summary);
+            }
+        }
+        self.alive.retain(|&i| self.entries.get(i).is_some_and(|entry| entry.replaced_by.is_none()));
+        self.last_replaced = replaced;
+        self.epoch += 1;
+        sources
+    }
+}
+
+/// Whether the event, or all that it summarises, lies within the span.
+fn within(entry: &Entry, (start, end): &(String, String)) -> bool {
+    let (first, last) = match &entry.span {
+        Some((first, last)) => (first, last),
+        None => (&entry.time, &entry.time),
+    };
+    if [start, end, first, last].iter().any(|time| time.is_empty()) {
+        return false;
+    }
+    clock(start) <= clock(first) && clock(last) <= clock(end)
+}
+
+/// A time in UTC in a form that sorts as text.
+fn clock(time: &str) -> &str {
+    let time = time.trim_end_matches('Z');
+    if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time }
+}
+
+/// Whether someone on branch `viewer` sees events of branch `of`: segments count, never text.
+pub(crate) fn branch_sees(viewer: &str, of: &str) -> bool {
+    of.is_empty()
+        || viewer.is_empty()
+        || viewer.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// A branch and those above it, nearest first, without the empty one.
+pub(crate) fn prefixes(branch: &str) -> impl Iterator<Item = &str> {
+    let mut next = Some(branch).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let here = next?;
+        next = here.rsplit_once('.').map(|(above, _)| above).filter(|text| !text.is_empty());
+        Some(here)
+    })
+}
