@@ -1,5 +1,8 @@
 //! The integration tests: one binary.
 
 mod cli;
-mod recording;
+mod oracle;
 mod program;
+mod random;
+mod recording;
+mod syntax;
