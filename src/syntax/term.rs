@@ -293,7 +293,7 @@ mod tests {
         for (groups, row, length, refused) in [
             (1, " + 1", 60, false),
             (3, " + 1", 60, true),
-            (3, " * y - 1", 20, true),
+            (3, " * y - 1", 40, true),
             (1, " ^ 2", 60, false),
             (2, " ^ 2", 120, true),
             (30, " + 1", 1, false),

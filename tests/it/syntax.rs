@@ -94,7 +94,12 @@ fn survive(text: &str) {
     for finding in findings.iter().take(4) {
         assert!(!render(&sources, finding, true).is_empty());
     }
-    printed(&program);
+    // What is left of a faulty text may hold characters in annotations that no policy may hold.
+    if findings.is_empty() {
+        printed(&program);
+    } else {
+        assert!(program.items.is_empty() || !print(&program).is_empty());
+    }
 }
 
 proptest! {
