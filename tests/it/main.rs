@@ -3,8 +3,13 @@
 #![expect(clippy::panic, reason = "a fixture that cannot be read fails the run")]
 
 mod cases;
+mod cli;
 mod conformance;
 mod layers;
+mod oracle;
+mod program;
+mod random;
 mod recording;
 mod replay;
 mod support;
+mod syntax;

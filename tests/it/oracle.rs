@@ -278,7 +278,7 @@ impl Oracle<'_> {
             },
             Function::Show(type_id) => {
                 let text = shown(self.program, &values[0], type_id);
-                Ok(Some(Value::Text(gatelog::value::visible(&text, 200))))
+                Ok(Some(Value::Text(gatelog::value::legible(&text, 200))))
             }
             Function::Range(_) => Ok(None),
         };
