@@ -402,7 +402,7 @@ impl<'a> Join<'a> {
 
     /// Notes an evaluation error; the literal then has no value.
     fn fault(&mut self, span: Span, what: String) -> Option<Word> {
-        self.faults.note(what, span);
+        self.faults.note(what, span, self.head);
         None
     }
 

@@ -115,7 +115,7 @@ pub fn legible(text: &str, limit: usize) -> String {
 }
 
 fn escape(text: &str, limit: usize, escaped: impl Fn(char) -> bool) -> String {
-    let mut out = String::with_capacity(text.len().min(limit * 4));
+    let mut out = String::with_capacity(text.len().min(limit.saturating_mul(4)));
     for (count, c) in text.chars().enumerate() {
         if count == limit {
             out.push('…');

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use gatelog::program::{NoIncludes, Program, check};
+use gatelog::program::{NoIncludes, check};
 use gatelog::source::{Diagnostic, Sources, render};
 use insta::{assert_snapshot, glob};
 
