@@ -6,8 +6,42 @@
 pub mod rule;
 pub mod types;
 
+mod analysis;
+mod annotations;
+mod build;
+mod classes;
+mod codes;
+mod decisions;
+mod declarations;
+mod draft;
+mod findings;
+mod ground;
+mod include;
+mod infer;
+mod lints;
+mod lower;
+mod normalise;
+mod relations;
+mod resolve;
+mod schema;
+mod strata;
+mod suggest;
+mod terms;
+mod unbound;
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::program::build::Builder;
+use crate::program::findings::Findings;
+use crate::program::include::Unit;
+use crate::program::schema::{PRELUDE_FILE, Schema};
 use crate::source::{Diagnostic, Sources, Span};
+use crate::syntax::ast;
 use crate::value::{Pool, Word};
+
+pub use codes::CODES;
 
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
@@ -161,6 +195,9 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// All strata, in an order in which they can be evaluated.
     pub strata: Vec<Stratum>,
+    /// The rules that the prelude states for `CurrentDepends` and `ReachableFrom`: their meaning, for whoever wants to
+    /// compare. They are in no stratum and are not run.
+    pub lineage_rules: Vec<Rule>,
     /// The rules of decision relations, in the order of the files and lines.
     pub decision_rules: Vec<DecisionRule>,
     /// For each relation, the relations that its rules read, directly or through others (itself included), in
@@ -208,6 +245,12 @@ pub trait Includes {
     /// # Errors
     /// Says why there is none, in words (outside the policy's root, not there, unreadable).
     fn include(&mut self, from: &str, path: &str) -> Result<(String, String), String>;
+
+    /// Whether there is a file at that path, be it readable or not. Asked for the prelude's names alone, after
+    /// [`include`](Self::include) gave none: including the prelude does nothing where there is no such file.
+    fn exists(&mut self, _from: &str, _path: &str) -> bool {
+        false
+    }
 }
 
 /// No file may be included.
@@ -231,10 +274,103 @@ pub struct Refusal {
 
 /// Checks the policy that these files (name, text) make together.
 ///
+/// ```
+/// use gatelog::program::{NoIncludes, check};
+///
+/// let text = r#"IsAuthorized(i) :- Actions(i, a), IsTool(a, "read")."#;
+/// let program = check(&[("read.dl".to_owned(), text.to_owned())], &mut NoIncludes).unwrap();
+/// assert_eq!(program.decision_rules[0].id, "IsAuthorized@read.dl:1");
+///
+/// let refusal = check(&[("read.dl".to_owned(), "IsAuthorized(i).".to_owned())], &mut NoIncludes).unwrap_err();
+/// assert_eq!(refusal.findings[0].code, "E0032");
+/// ```
+///
 /// # Errors
 /// Every finding, where at least one is an error.
-pub fn check(_files: &[(String, String)], _includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
-    Err(Box::new(Refusal { sources: Sources::default(), findings: Vec::new() }))
+pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
+    let mut findings = Findings::default();
+    let (sources, units) = include::load(files, includes, &mut findings);
+    let mut schema = declared(&units, &mut findings);
+    let mut builder = Builder::new(&mut schema, &sources, &mut findings);
+    let mut gates = BTreeSet::new();
+    for rule in units.iter().flat_map(rules) {
+        builder.rule(rule);
+        if rule.span.file != PRELUDE_FILE {
+            gates.extend(rule.heads.iter().map(|head| head.relation.text.as_str()));
+        }
+    }
+    builder.equivalences();
+    builder.gates(&gates);
+    let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
+    strata::check(units.iter().flat_map(rules), &schema, &mut findings);
+    if findings.errors() > 0 {
+        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+    }
+    decision_rules.sort_by_key(|rule| rule.span);
+    let (strata, needs) = strata::order(&schema, &built, &lineage_rules);
+    Ok(Program {
+        types: schema.types,
+        relations: schema.relations,
+        rules: built,
+        strata,
+        lineage_rules,
+        decision_rules,
+        needs,
+        pool,
+        warnings: findings.sorted(),
+        digest: digest(&sources),
+        sources,
+    })
+}
+
+/// Enters what the files declare, and looks at everything that is no rule.
+fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
+    let mut schema = Schema::default();
+    let items = || units.iter().flat_map(|unit| &unit.program.items);
+    let types = items().filter_map(|item| match item {
+        ast::Item::Type(declaration) => Some(declaration),
+        _ => None,
+    });
+    declarations::types(types, &mut schema, findings);
+    for item in items() {
+        match item {
+            ast::Item::Relation(declaration) => relations::declare(declaration, &mut schema, findings),
+            ast::Item::Unsupported { what, span } => findings.push(relations::unsupported(what, *span)),
+            ast::Item::Pragma(pragma) => {
+                let message = format!("no pragma is called `{}`", pragma.name.text);
+                let finding = Diagnostic::warning("W0003", pragma.span, message)
+                    .with_label("ignored")
+                    .with_help("remove it: nothing here depends on a pragma");
+                findings.push(finding);
+            }
+            ast::Item::Type(_) | ast::Item::Rule(_) | ast::Item::Directive(_) | ast::Item::Include(_) => {}
+        }
+    }
+    for item in items() {
+        if let ast::Item::Directive(directive) = item {
+            relations::direct(directive, &mut schema, findings);
+        }
+    }
+    schema
+}
+
+fn rules(unit: &Unit) -> impl Iterator<Item = &ast::Rule> {
+    unit.program.items.iter().filter_map(|item| match item {
+        ast::Item::Rule(rule) => Some(rule),
+        _ => None,
+    })
+}
+
+/// Over the texts, each with its length before it. Names of files do not count.
+fn digest(sources: &Sources) -> String {
+    let mut hash = Sha256::new();
+    for (_, file) in sources.iter().filter(|&(id, _)| id != PRELUDE_FILE) {
+        hash.update(u64::try_from(file.text.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(file.text.as_bytes());
+    }
+    let bytes = hash.finalize();
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{digits}")
 }
 
 // The operators of the syntax tree are those of the checked rules.

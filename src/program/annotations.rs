@@ -1,0 +1,320 @@
+//! What the comments above a rule say about it.
+
+use crate::functor;
+use crate::functor::Role;
+use crate::program::DecisionKind;
+use crate::program::findings::Findings;
+use crate::program::suggest;
+use crate::source::Diagnostic;
+use crate::source::Span;
+use crate::syntax::ast;
+
+/// Keys and their canonical names.
+const KEYS: [(&str, &str); 13] = [
+    ("deny_message", "deny_message"),
+    ("message", "deny_message"),
+    ("reason", "deny_message"),
+    ("suggestion", "suggestion"),
+    ("fix", "suggestion"),
+    ("hint", "suggestion"),
+    ("ask", "ask"),
+    ("tool_pattern", "tool_pattern"),
+    ("url_pattern", "url_pattern"),
+    ("broad", "broad"),
+    ("category", "category"),
+    ("tag", "tag"),
+    ("id", "id"),
+];
+
+/// The relations that a decision is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// `IsAuthorized`
+    Allow,
+    /// `Unauthorized`
+    Deny,
+    /// `DenialReason`
+    Reason,
+}
+
+impl Subject {
+    /// What a rule with that head is about, if it is about the decision.
+    pub(crate) fn of(relation: &str) -> Option<Self> {
+        match relation {
+            "IsAuthorized" => Some(Self::Allow),
+            "Unauthorized" => Some(Self::Deny),
+            "DenialReason" => Some(Self::Reason),
+            _ => None,
+        }
+    }
+}
+
+/// A piece of a message as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Written {
+    Text(String),
+    Name(String),
+}
+
+/// The annotations of one rule.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    pub(crate) id: Option<String>,
+    pub(crate) message: Option<(Vec<Written>, Span)>,
+    pub(crate) suggestions: Vec<String>,
+    pub(crate) ask: bool,
+    pub(crate) tool_pattern: Option<String>,
+    pub(crate) url_pattern: Option<String>,
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+impl Notes {
+    /// What a rule about that subject says when it fires.
+    pub(crate) fn kind(&self, subject: Subject) -> DecisionKind {
+        match subject {
+            Subject::Allow => DecisionKind::Allow,
+            Subject::Deny if self.ask => DecisionKind::Ask,
+            Subject::Deny => DecisionKind::Deny,
+            Subject::Reason => DecisionKind::Reason,
+        }
+    }
+}
+
+/// Reads the annotations of a rule for one of its heads.
+pub(crate) fn read(annotations: &[ast::Annotation], subject: Subject, findings: &mut Findings) -> Notes {
+    let mut reader = Reader { notes: Notes::default(), subject, first: Vec::new(), findings };
+    annotations.iter().for_each(|annotation| reader.annotation(annotation));
+    reader.notes
+}
+
+/// Warns of annotations that nothing reads.
+pub(crate) fn check_keys(annotations: &[ast::Annotation], findings: &mut Findings) {
+    for annotation in annotations {
+        let key = &annotation.key;
+        if canonical(&key.text).is_none() {
+            let known = KEYS.iter().map(|&(key, _)| key);
+            let help = suggest::nearest(&key.text, known).map_or_else(
+                || "it is ignored; the known ones are listed in the language reference".to_owned(),
+                |near| format!("did you mean `@{near}`?"),
+            );
+            let finding =
+                Diagnostic::warning("W0002", key.span, format!("no annotation is called `@{}`", key.text))
+                    .with_label("ignored")
+                    .with_help(help);
+            findings.push(finding);
+        }
+    }
+}
+
+fn canonical(key: &str) -> Option<&'static str> {
+    KEYS.iter().find(|&&(name, _)| name == key).map(|&(_, canonical)| canonical)
+}
+
+struct Reader<'a> {
+    notes: Notes,
+    subject: Subject,
+    /// Keys that were met, with their places.
+    first: Vec<(&'static str, Span)>,
+    findings: &'a mut Findings,
+}
+
+impl Reader<'_> {
+    fn annotation(&mut self, annotation: &ast::Annotation) {
+        let Some(key) = canonical(&annotation.key.text) else { return };
+        let value = annotation.value.clone();
+        match key {
+            "deny_message" => self.message(annotation),
+            "suggestion" => self.notes.suggestions.push(value),
+            "ask" => self.ask(annotation),
+            "tool_pattern" => {
+                if self.pattern(key, annotation) {
+                    self.notes.tool_pattern = Some(value);
+                }
+            }
+            "url_pattern" => {
+                if self.pattern(key, annotation) {
+                    self.notes.url_pattern = Some(value);
+                }
+            }
+            "id" => {
+                if self.once(key, annotation) && self.has_value(annotation) {
+                    self.notes.id = Some(value);
+                }
+            }
+            _ => self.notes.metadata.push((key.to_owned(), value)),
+        }
+    }
+
+    /// False, with a finding, where the key was there already.
+    fn once(&mut self, key: &'static str, annotation: &ast::Annotation) -> bool {
+        if let Some(&(_, first)) = self.first.iter().find(|&&(met, _)| met == key) {
+            let finding =
+                Diagnostic::error("E0054", annotation.key.span, format!("the rule has a second `@{key}`"))
+                    .with_label("given again")
+                    .with_secondary(first, "given here first")
+                    .with_help("keep one of the two; only `@suggestion` may be repeated");
+            self.findings.push(finding);
+            return false;
+        }
+        self.first.push((key, annotation.key.span));
+        true
+    }
+
+    fn has_value(&mut self, annotation: &ast::Annotation) -> bool {
+        let given = !annotation.value.is_empty();
+        if !given {
+            let message = format!("`@{}` is given without a value", annotation.key.text);
+            let finding = Diagnostic::warning("W0004", annotation.key.span, message)
+                .with_help("write the value after it, on the same line");
+            self.findings.push(finding);
+        }
+        given
+    }
+
+    fn refuse(&mut self, annotation: &ast::Annotation, message: &str, help: &str) {
+        let finding = Diagnostic::error("E0052", annotation.key.span, message)
+            .with_label("has no effect here")
+            .with_help(help);
+        self.findings.push(finding);
+    }
+
+    fn message(&mut self, annotation: &ast::Annotation) {
+        if self.subject == Subject::Reason {
+            let message = format!("`@{}` cannot stand on a `DenialReason` rule", annotation.key.text);
+            self.refuse(annotation, &message, "the third column of the head is the reason");
+            return;
+        }
+        if self.once("deny_message", annotation) && self.has_value(annotation) {
+            match pieces(&annotation.value) {
+                Ok(pieces) => self.notes.message = Some((pieces, annotation.value_span)),
+                Err(why) => {
+                    let finding = Diagnostic::error("E0053", annotation.value_span, why)
+                        .with_help("`{name}` shows a variable of the rule; write `{{` for a brace");
+                    self.findings.push(finding);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, annotation: &ast::Annotation) {
+        match self.subject {
+            Subject::Allow => {
+                self.refuse(
+                    annotation,
+                    "`@ask` cannot stand on an `IsAuthorized` rule",
+                    "put it above the `Unauthorized` rule that waits for approval",
+                );
+                return;
+            }
+            Subject::Reason => {
+                self.refuse(
+                    annotation,
+                    "`@ask` cannot stand on a `DenialReason` rule",
+                    "write `\"ask\"` as the second column of the head",
+                );
+                return;
+            }
+            Subject::Deny => {}
+        }
+        if !annotation.adjacent {
+            self.refuse(
+                annotation,
+                "`@ask` must stand directly above its rule",
+                "remove the blank line between `@ask` and the rule",
+            );
+        } else if annotation.value == "self" {
+            self.notes.metadata.push(("ask".to_owned(), "self".to_owned()));
+        } else if !annotation.value.is_empty() {
+            let message = format!("`@ask` takes no value, and `{}` is given", annotation.value);
+            self.refuse(annotation, &message, "write `@ask` alone, and the reason as `@deny_message`");
+        }
+        self.notes.ask = true;
+    }
+
+    fn pattern(&mut self, key: &'static str, annotation: &ast::Annotation) -> bool {
+        if self.subject != Subject::Allow {
+            let message = format!(
+                "`@{key}` has no effect here: it says for which actions an `IsAuthorized` rule is a hint"
+            );
+            self.findings
+                .push(Diagnostic::warning("W0004", annotation.key.span, message).with_help("remove it"));
+            return false;
+        }
+        if !self.once(key, annotation) || !self.has_value(annotation) {
+            return false;
+        }
+        if let Err(why) = functor::check_literal(Role::Pattern, &annotation.value) {
+            let message = format!("`{}` is a malformed pattern: {why}", annotation.value);
+            let finding = Diagnostic::error("E0044", annotation.value_span, message)
+                .with_label("malformed pattern")
+                .with_help("it is a regular expression that matches the whole name or address");
+            self.findings.push(finding);
+            return false;
+        }
+        true
+    }
+}
+
+/// Splits a message at its placeholders.
+fn pieces(message: &str) -> Result<Vec<Written>, String> {
+    let (mut pieces, mut text) = (Vec::new(), String::new());
+    let mut rest = message;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        text.push_str(before);
+        if let Some(after) = from.strip_prefix("{{") {
+            text.push('{');
+            rest = after;
+        } else if let Some(after) = from.strip_prefix("}}") {
+            text.push('}');
+            rest = after;
+        } else if let Some(after) = from.strip_prefix('}') {
+            text.push('}');
+            rest = after;
+        } else {
+            let inside = from.strip_prefix('{').unwrap_or(from);
+            let Some((name, after)) = inside.split_once('}') else {
+                return Err("`{` opens a placeholder that is not closed".to_owned());
+            };
+            let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '?')
+                && name.chars().next().is_some_and(|c| !c.is_ascii_digit());
+            if !is_name {
+                return Err(format!("`{{{name}}}` is no placeholder: it holds no variable's name"));
+            }
+            if !text.is_empty() {
+                pieces.push(Written::Text(std::mem::take(&mut text)));
+            }
+            pieces.push(Written::Name(name.to_owned()));
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    if !text.is_empty() {
+        pieces.push(Written::Text(text));
+    }
+    Ok(pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_names_in_braces() {
+        let text = |text: &str| Written::Text(text.to_owned());
+        let name = |name: &str| Written::Name(name.to_owned());
+        let rows = [
+            ("plain", Ok(vec![text("plain")])),
+            ("{t} by {who}", Ok(vec![name("t"), text(" by "), name("who")])),
+            ("{{a}} {b}}}", Ok(vec![text("{a} "), name("b"), text("}")])),
+            ("a } b", Ok(vec![text("a } b")])),
+            ("", Ok(Vec::new())),
+        ];
+        for (message, expected) in rows {
+            assert_eq!(pieces(message), expected, "{message}");
+        }
+        for message in ["{", "{}", "{m.contents}", "{\"a\": 1}", "{ a }"] {
+            assert!(pieces(message).is_err(), "{message}");
+        }
+    }
+}

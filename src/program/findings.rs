@@ -1,0 +1,36 @@
+use std::collections::BTreeSet;
+
+use crate::source::Diagnostic;
+use crate::source::Severity;
+use crate::source::Span;
+
+/// The findings of one check, each once: the alternatives of a rule meet the same faults again.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    list: Vec<Diagnostic>,
+    seen: BTreeSet<(Span, &'static str, String)>,
+    errors: usize,
+}
+
+impl Findings {
+    /// Adds a finding unless it is there already.
+    pub(crate) fn push(&mut self, finding: Diagnostic) {
+        let key = (finding.primary.span, finding.code, finding.message.clone());
+        if self.seen.insert(key) {
+            self.errors += usize::from(finding.severity == Severity::Error);
+            self.list.push(finding);
+        }
+    }
+
+    /// How many errors there are so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
+    /// All findings by file and place.
+    pub(crate) fn sorted(self) -> Vec<Diagnostic> {
+        let mut list = self.list;
+        list.sort_by(|a, b| (a.primary.span, a.code, &a.message).cmp(&(b.primary.span, b.code, &b.message)));
+        list
+    }
+}

@@ -1,0 +1,679 @@
+//! Which type each variable and term of a draft has.
+//!
+//! Positive atoms, functors, literals and comparisons tell types and narrow them; heads and negated atoms are checked
+//! afterwards. Where nothing tells, a literal is a number.
+
+use std::collections::BTreeSet;
+
+use crate::functor;
+use crate::functor::FunctorId;
+use crate::program::Arithmetic;
+use crate::program::classes::{Bound, Clash, Classes, Evidence, Mask};
+use crate::program::draft::{
+    Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, Slot, literal_terms, walk_literals,
+};
+use crate::program::findings::Findings;
+use crate::program::schema::{BROKEN, Schema};
+use crate::program::suggest;
+use crate::program::types::TypeId;
+use crate::source::Diagnostic;
+use crate::source::Sources;
+use crate::source::Span;
+use crate::syntax::ast::{AggregateKind, ComparisonOperator};
+use crate::value::Kind;
+
+/// The types of a draft.
+#[derive(Debug)]
+pub(crate) struct Inferred {
+    /// By slot; [`BROKEN`] where a fault is reported.
+    pub(crate) types: Vec<TypeId>,
+}
+
+impl Inferred {
+    pub(crate) fn get(&self, slot: Slot) -> TypeId {
+        self.types.get(slot.0).copied().unwrap_or(BROKEN)
+    }
+}
+
+/// Tells all types, or reports why not.
+pub(crate) fn infer(draft: &Draft, schema: &Schema, sources: &Sources, findings: &mut Findings) -> Inferred {
+    let before = findings.errors();
+    let classes = Classes::new(draft.slots);
+    let mut inference = Inference { draft, schema, sources, findings, classes, deferred: Vec::new() };
+    walk_literals(&draft.body, &mut |literal| {
+        if let DraftLiteral::Positive(atom) = literal {
+            inference.positive(atom);
+        }
+    });
+    let mut terms = Vec::new();
+    walk_literals(&draft.body, &mut |literal| terms.extend(literal_terms(literal)));
+    terms.extend(draft.heads.iter().flat_map(|head| &head.terms));
+    for term in &terms {
+        term.walk(&mut |term| inference.own(term));
+    }
+    inference.settle();
+    for term in &terms {
+        term.walk(&mut |term| inference.operator(term));
+    }
+    inference.settle();
+    walk_literals(&draft.body, &mut |literal| inference.literal(literal));
+    inference.settle();
+    walk_literals(&draft.body, &mut |literal| {
+        if let DraftLiteral::Negative(atom) = literal {
+            inference.checked(atom);
+        }
+    });
+    draft.heads.iter().for_each(|head| inference.checked(head));
+    inference.settle();
+    inference.finish(&terms, before)
+}
+
+struct Inference<'a> {
+    draft: &'a Draft,
+    schema: &'a Schema,
+    sources: &'a Sources,
+    findings: &'a mut Findings,
+    classes: Classes,
+    /// Terms whose parts wait for the type of the whole, or the other way round.
+    deferred: Vec<&'a DraftTerm>,
+}
+
+impl<'a> Inference<'a> {
+    fn shown(&self, span: Span) -> String {
+        let text = self.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
+        if text.chars().count() > 40 {
+            let start: String = text.chars().take(37).collect();
+            format!("`{start}…`")
+        } else {
+            format!("`{text}`")
+        }
+    }
+
+    fn positive(&mut self, atom: &'a DraftAtom) {
+        let Some(relation) = atom.relation.and_then(|id| self.schema.relation(id)) else {
+            for term in &atom.terms {
+                if let DraftKind::Variable(_) = term.kind {
+                    // Its type is whatever the unknown relation says.
+                    self.classes.break_slot(term.slot);
+                }
+            }
+            return;
+        };
+        for (term, column) in atom.terms.iter().zip(&relation.columns) {
+            if !matches!(term.kind, DraftKind::Wildcard) {
+                let what = format!("column `{}` of `{}`", column.name, relation.name);
+                self.require(term.slot, column.type_id, term.span, &what);
+            }
+        }
+    }
+
+    /// What a term says about itself and its arguments.
+    fn own(&mut self, term: &'a DraftTerm) {
+        let text = |text: &str| text.to_owned();
+        match &term.kind {
+            DraftKind::Text(_) => self.literal_kind(term, Mask::of(Kind::Symbol), text("a text in quotes")),
+            DraftKind::Integer(value) if *value < 0 => {
+                self.literal_kind(term, Mask::SIGNED, text("a number literal"))
+            }
+            DraftKind::Integer(_) => self.literal_kind(term, Mask::NUMERIC, text("a number literal")),
+            DraftKind::Unsigned(_) => {
+                self.literal_kind(term, Mask::of(Kind::Unsigned), text("an unsigned literal"))
+            }
+            DraftKind::Float(_) => self.literal_kind(term, Mask::of(Kind::Float), text("a float literal")),
+            DraftKind::Nil | DraftKind::Record(_) => {
+                self.narrow(term, Mask::of(Kind::Compound), "a record".to_owned());
+                self.deferred.push(term);
+            }
+            DraftKind::Variant(constructor, arguments) => {
+                let declared = self.schema.types.constructor(*constructor);
+                let what = format!("variant `${}`", declared.name);
+                self.require(term.slot, declared.type_id, term.span, &what);
+                for (argument, (field, type_id)) in arguments.iter().zip(&declared.fields) {
+                    if !matches!(argument.kind, DraftKind::Wildcard) {
+                        let what = format!("field `{field}` of `${}`", declared.name);
+                        self.require(argument.slot, *type_id, argument.span, &what);
+                    }
+                }
+            }
+            DraftKind::Functor { .. } => self.functor(term),
+            DraftKind::Range(arguments) => {
+                self.narrow(term, Mask::NUMERIC, "`range` gives numbers".to_owned());
+                self.fits(term.slot, term.span);
+                arguments.iter().for_each(|argument| {
+                    self.narrow(argument, Mask::NUMERIC, "`range` takes numbers".to_owned());
+                });
+            }
+            DraftKind::Cast(_, type_id) => self.require(term.slot, *type_id, term.span, "the cast"),
+            DraftKind::Unknown => self.classes.break_slot(term.slot),
+            DraftKind::Variable(_) | DraftKind::Wildcard | DraftKind::Operator(..) => {}
+        }
+    }
+
+    fn literal_kind(&mut self, term: &DraftTerm, mask: Mask, text: String) {
+        self.narrow(term, mask, text);
+        self.fits(term.slot, term.span);
+    }
+
+    fn fits(&mut self, slot: Slot, span: Span) {
+        // A literal or computed value never clashes by its type.
+        let _ = self.classes.restrict(slot, &Bound::Fits, span, self.schema);
+    }
+
+    fn functor(&mut self, term: &'a DraftTerm) {
+        let DraftKind::Functor { name, candidates, arguments } = &term.kind else { return };
+        self.fits(term.slot, term.span);
+        let results =
+            candidates.iter().filter_map(|&id| declared(id)).map(|functor| Mask::of(functor.result));
+        let result = results.fold(Mask::NONE, Mask::or);
+        let sign = sign(candidates);
+        self.narrow(term, result, format!("`{sign}{name}` gives {}", result.words()));
+        for (at, argument) in arguments.iter().enumerate() {
+            let mask = candidates
+                .iter()
+                .filter_map(|&id| parameter(id, at))
+                .map(Mask::of)
+                .fold(Mask::NONE, Mask::or);
+            let place = parameter_name(candidates, at);
+            self.narrow(argument, mask, format!("`{sign}{name}` takes {} as its `{place}`", mask.words()));
+        }
+        if candidates.len() > 1 {
+            self.deferred.push(term);
+        }
+    }
+
+    /// Operators: all operands and the result have one kind.
+    fn operator(&mut self, term: &'a DraftTerm) {
+        match &term.kind {
+            DraftKind::Operator(operator, spelling, operands) => {
+                let mask = operands_of(*operator, operands.len());
+                self.fits(term.slot, term.span);
+                for operand in operands {
+                    self.narrow(operand, mask, format!("`{spelling}` takes {}", mask.words()));
+                }
+                self.narrow(term, mask, format!("`{spelling}` gives {}", mask.words()));
+                for operand in operands {
+                    self.together(operand, term, &format!("`{spelling}` needs one kind on all sides"));
+                }
+            }
+            DraftKind::Range(arguments) => {
+                for argument in arguments {
+                    self.together(argument, term, "`range` needs one kind throughout");
+                }
+            }
+            DraftKind::Variable(_)
+            | DraftKind::Wildcard
+            | DraftKind::Text(_)
+            | DraftKind::Integer(_)
+            | DraftKind::Unsigned(_)
+            | DraftKind::Float(_)
+            | DraftKind::Nil
+            | DraftKind::Record(_)
+            | DraftKind::Variant(..)
+            | DraftKind::Functor { .. }
+            | DraftKind::Cast(..)
+            | DraftKind::Unknown => {}
+        }
+    }
+
+    fn literal(&mut self, literal: &'a DraftLiteral) {
+        match literal {
+            DraftLiteral::Test { operator, left, right, span } => {
+                self.compared(left, right, *span);
+                self.ordered(*operator, left, *span);
+            }
+            DraftLiteral::Aggregate(aggregate) => {
+                let Some(result) = self.draft.get(aggregate.result).map(|variable| variable.slot) else {
+                    return;
+                };
+                self.fits(result, aggregate.span);
+                let mask = match aggregate.function {
+                    AggregateKind::Count => Mask::of(Kind::Number),
+                    AggregateKind::Mean => Mask::of(Kind::Float),
+                    AggregateKind::Sum | AggregateKind::Min | AggregateKind::Max => Mask::NUMERIC,
+                };
+                let word = word(aggregate.function);
+                if let Some(target) = &aggregate.target {
+                    self.narrow(target, mask, format!("`{word}` is over {}", mask.words()));
+                }
+                let evidence =
+                    Evidence { span: aggregate.span, text: format!("`{word}` gives {}", mask.words()) };
+                self.narrow_slot(result, mask, evidence, aggregate.span);
+                if let Some(target) = &aggregate.target
+                    && let Err(clash) = self.classes.same_kind(target.slot, result)
+                {
+                    self.clash(&clash, aggregate.span, &format!("the result of `{word}` is what it is over"));
+                }
+            }
+            DraftLiteral::Positive(_)
+            | DraftLiteral::Negative(_)
+            | DraftLiteral::Access(..)
+            | DraftLiteral::Never(_) => {}
+        }
+    }
+
+    fn compared(&mut self, left: &DraftTerm, right: &DraftTerm, span: Span) {
+        if let Err(clash) = self.classes.same_kind(left.slot, right.slot) {
+            let (left, right) = (self.shown(left.span), self.shown(right.span));
+            let message = format!(
+                "{left} is {} and {right} is {}, which cannot be compared",
+                clash.left.words(),
+                clash.right.words()
+            );
+            self.report_clash(&clash, span, message);
+        } else if let Err(before) = self.classes.same_type(left.slot, right.slot, span, self.schema) {
+            let message = format!(
+                "{} is {}, which has nothing in common with the type of {}",
+                self.shown(left.span),
+                self.bound_words(&before),
+                self.shown(right.span)
+            );
+            let finding = Diagnostic::error("E0020", span, message)
+                .with_label("no value is of both types")
+                .with_help("bring both to one type by `as(x, T)`");
+            self.findings.push(finding);
+        }
+    }
+
+    fn ordered(&mut self, operator: ComparisonOperator, left: &DraftTerm, span: Span) {
+        if matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual) {
+            return;
+        }
+        if self.classes.mask(left.slot).single() == Some(Kind::Compound) {
+            let finding = Diagnostic::error("E0023", span, "records and variants have no order")
+                .with_label("cannot be ordered")
+                .with_help("compare a field of each");
+            self.findings.push(finding);
+        }
+    }
+
+    /// Atoms that are checked and do not narrow: heads and negated ones.
+    fn checked(&mut self, atom: &'a DraftAtom) {
+        let Some(relation) = atom.relation.and_then(|id| self.schema.relation(id)) else { return };
+        for (term, column) in atom.terms.iter().zip(&relation.columns) {
+            let what = format!("column `{}` of `{}`", column.name, relation.name);
+            match term.kind {
+                DraftKind::Wildcard => {}
+                DraftKind::Record(_) | DraftKind::Nil | DraftKind::Variant(..) => {
+                    self.require(term.slot, column.type_id, term.span, &what);
+                }
+                _ if column.type_id == BROKEN => {}
+                _ => {
+                    let mask = Mask::of(self.schema.types.kind(column.type_id));
+                    self.narrow(term, mask, format!("{what} is {}", self.type_words(column.type_id)));
+                }
+            }
+        }
+    }
+
+    fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, what: &str) {
+        if type_id == BROKEN {
+            self.classes.break_slot(slot);
+            return;
+        }
+        let mask = Mask::of(self.schema.types.kind(type_id));
+        let evidence = Evidence { span, text: format!("{what} is {}", self.type_words(type_id)) };
+        if !self.narrow_slot(slot, mask, evidence, span) {
+            return;
+        }
+        let first = self.classes.type_evidence(slot);
+        let bound = Bound::Types(BTreeSet::from([type_id]));
+        if let Err(before) = self.classes.restrict(slot, &bound, span, self.schema) {
+            let message = format!(
+                "{what} is {}, and {} is {}",
+                self.type_words(type_id),
+                self.shown(span),
+                self.bound_words(&before)
+            );
+            let mut finding =
+                Diagnostic::error("E0020", span, message).with_label("no value is of both types");
+            if let Some(first) = first.filter(|&first| first != span) {
+                finding = finding.with_secondary(first, "its other type comes from here");
+            }
+            self.findings.push(
+                finding.with_help("these types share no value; `as(x, T)` brings a subtype to another one"),
+            );
+        }
+    }
+
+    fn type_words(&self, id: TypeId) -> String {
+        match id {
+            TypeId::NUMBER | TypeId::UNSIGNED | TypeId::FLOAT | TypeId::SYMBOL => {
+                Mask::of(self.schema.types.kind(id)).words().to_owned()
+            }
+            _ => format!("of type `{}`", self.schema.type_name(id)),
+        }
+    }
+
+    fn bound_words(&self, bound: &Bound) -> String {
+        match bound {
+            Bound::Types(types) => {
+                types.iter().map(|&id| self.type_words(id)).collect::<Vec<_>>().join(" or ")
+            }
+            Bound::Any | Bound::Fits | Bound::Broken => "of another type".to_owned(),
+        }
+    }
+
+    fn narrow(&mut self, term: &DraftTerm, mask: Mask, text: String) -> bool {
+        self.narrow_slot(term.slot, mask, Evidence { span: term.span, text }, term.span)
+    }
+
+    fn narrow_slot(&mut self, slot: Slot, mask: Mask, evidence: Evidence, span: Span) -> bool {
+        let text = evidence.text.clone();
+        match self.classes.narrow(slot, mask, evidence) {
+            Ok(()) => true,
+            Err(clash) => {
+                let message = format!("{text}, and {} is {}", self.shown(span), clash.left.words());
+                self.report_clash(&clash, span, message);
+                false
+            }
+        }
+    }
+
+    fn together(&mut self, a: &DraftTerm, b: &DraftTerm, what: &str) {
+        if let Err(clash) = self.classes.same_kind(a.slot, b.slot) {
+            self.clash(&clash, b.span, what);
+        }
+    }
+
+    fn clash(&mut self, clash: &Clash, span: Span, what: &str) {
+        let message = format!("{what}: here are {} and {}", clash.left.words(), clash.right.words());
+        self.report_clash(clash, span, message);
+    }
+
+    fn report_clash(&mut self, clash: &Clash, span: Span, message: String) {
+        let mut finding = Diagnostic::error("E0020", span, message).with_label("types do not go together");
+        for evidence in [&clash.left_evidence, &clash.right_evidence].into_iter().flatten() {
+            if evidence.span != span {
+                finding = finding.with_secondary(evidence.span, evidence.text.clone());
+            }
+        }
+        self.findings.push(finding.with_help(conversion(clash.left, clash.right)));
+    }
+
+    /// Lets waiting terms go on until none can.
+    fn settle(&mut self) {
+        let mut fields: Vec<_> = self.draft.accesses.iter().collect();
+        loop {
+            let (terms, waiting) = (std::mem::take(&mut self.deferred), fields.len());
+            let before = terms.len() + waiting;
+            for term in terms {
+                if !self.advance(term) {
+                    self.deferred.push(term);
+                }
+            }
+            fields.retain(|((base, _), accesses)| {
+                let Some(base) = self.draft.get(*base) else { return false };
+                !self.access(base.slot, accesses)
+            });
+            if self.deferred.len() + fields.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn advance(&mut self, term: &'a DraftTerm) -> bool {
+        match &term.kind {
+            DraftKind::Record(arguments) => match self.classes.bound(term.slot) {
+                Bound::Types(types) => types.first().is_none_or(|&id| self.record(term, id, arguments)),
+                Bound::Broken => true,
+                Bound::Any | Bound::Fits => self.classes.mask(term.slot).is_none(),
+            },
+            DraftKind::Nil => match self.classes.bound(term.slot) {
+                Bound::Types(types) => {
+                    let record = types.first().and_then(|&id| self.schema.record(id));
+                    if record.is_none() {
+                        let finding = Diagnostic::error(
+                            "E0020",
+                            term.span,
+                            "`nil` is a record, and no record is wanted here",
+                        );
+                        self.findings.push(finding);
+                        self.classes.break_slot(term.slot);
+                    }
+                    true
+                }
+                Bound::Broken => true,
+                Bound::Any | Bound::Fits => self.classes.mask(term.slot).is_none(),
+            },
+            DraftKind::Functor { candidates, arguments, .. } => {
+                let fitting = self.fitting(candidates, arguments);
+                let [id] = fitting[..] else { return fitting.is_empty() };
+                if let Some(functor) = declared(id) {
+                    self.narrow(
+                        term,
+                        Mask::of(functor.result),
+                        format!("`{}` gives {}", functor.name, Mask::of(functor.result).words()),
+                    );
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn fitting(&mut self, candidates: &[FunctorId], arguments: &[DraftTerm]) -> Vec<FunctorId> {
+        let masks: Vec<_> = arguments.iter().map(|argument| self.classes.mask(argument.slot)).collect();
+        let fits = |&id: &FunctorId| {
+            masks.iter().enumerate().all(|(at, &mask)| {
+                mask.is_none() || parameter(id, at).is_none_or(|kind| !mask.and(Mask::of(kind)).is_none())
+            })
+        };
+        candidates.iter().copied().filter(fits).collect()
+    }
+
+    fn record(&mut self, term: &'a DraftTerm, id: TypeId, arguments: &'a [DraftTerm]) -> bool {
+        let name = self.schema.type_name(id).to_owned();
+        let Some(constructor) = self.schema.record(id) else {
+            let message = format!("`[…]` is a record, and `{name}` is none");
+            self.findings.push(
+                Diagnostic::error("E0020", term.span, message).with_help("write a variant as `$Name(…)`"),
+            );
+            self.classes.break_slot(term.slot);
+            return true;
+        };
+        let fields = &self.schema.types.constructor(constructor).fields;
+        if fields.len() != arguments.len() {
+            let names: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
+            let message =
+                format!("record `{name}` has {} fields, and {} are given", fields.len(), arguments.len());
+            let finding = Diagnostic::error("E0011", term.span, message)
+                .with_help(format!("its fields are [{}]", names.join(", ")));
+            self.findings.push(finding);
+            arguments.iter().for_each(|argument| self.classes.break_slot(argument.slot));
+            return true;
+        }
+        for (argument, (field, type_id)) in arguments.iter().zip(fields) {
+            if !matches!(argument.kind, DraftKind::Wildcard) {
+                let what = format!("field `{field}` of `{name}`");
+                self.require(argument.slot, *type_id, argument.span, &what);
+            }
+        }
+        true
+    }
+
+    /// Types the fields that are read of a variable; false while its own type is not known.
+    fn access(&mut self, base: Slot, accesses: &[crate::program::draft::Access]) -> bool {
+        let mask = self.classes.mask(base);
+        let types = match self.classes.bound(base) {
+            Bound::Types(types) => types,
+            Bound::Any | Bound::Fits
+                if mask.is_none() || mask.single().is_none_or(|kind| kind == Kind::Compound) =>
+            {
+                return mask.is_none();
+            }
+            Bound::Any | Bound::Fits | Bound::Broken => BTreeSet::new(),
+        };
+        let type_id = types.first().copied();
+        let constructor = type_id.and_then(|id| self.schema.record(id));
+        for access in accesses {
+            let Some(slot) = self.draft.get(access.value).map(|variable| variable.slot) else { continue };
+            let (name, span) = (&access.field.text, access.field.span);
+            let Some(constructor) = constructor else {
+                if !mask.is_none() {
+                    let is = type_id.map_or(mask.words().to_owned(), |id| self.type_words(id));
+                    let message = format!("`.{name}` is read of a value that is {is}, which has no fields");
+                    let help = "only records have fields; take a variant apart by `= $Name(…)`";
+                    self.findings.push(Diagnostic::error("E0014", span, message).with_help(help));
+                }
+                self.classes.break_slot(slot);
+                continue;
+            };
+            let declared = self.schema.types.constructor(constructor);
+            if let Some(&(_, field)) = declared.fields.iter().find(|(field, _)| field == name) {
+                self.require(slot, field, span, &format!("field `{name}` of `{}`", declared.name));
+                continue;
+            }
+            let known = declared.fields.iter().map(|(field, _)| field.as_str());
+            let all = format!(
+                "its fields are {}",
+                known.clone().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            );
+            let finding =
+                Diagnostic::error("E0014", span, format!("`{}` has no field `{name}`", declared.name))
+                    .with_label("unknown field")
+                    .with_help(suggest::did_you_mean(name, known, &all));
+            self.findings.push(finding);
+            self.classes.break_slot(slot);
+        }
+        true
+    }
+
+    /// Takes defaults, and checks heads by subtype.
+    fn finish(mut self, terms: &[&DraftTerm], before: usize) -> Inferred {
+        for slot in (0..self.draft.slots).map(Slot) {
+            if let Some(kind) = self.classes.mask(slot).default_kind() {
+                let span = Span { file: crate::program::schema::PRELUDE_FILE, start: 0, end: 0 };
+                let evidence = Evidence { span, text: String::new() };
+                // A kind that the mask holds cannot clash.
+                let _ = self.classes.narrow(slot, Mask::of(kind), evidence);
+            }
+        }
+        self.settle();
+        let heads: Vec<_> = self.draft.heads.iter().collect();
+        heads.into_iter().for_each(|head| self.head(head));
+        let types: Vec<_> = (0..self.draft.slots).map(|slot| self.type_of(Slot(slot))).collect();
+        let inferred = Inferred { types };
+        if self.findings.errors() == before {
+            self.untold(terms, &inferred);
+        }
+        inferred
+    }
+
+    fn type_of(&mut self, slot: Slot) -> TypeId {
+        let Some(kind) = self.classes.mask(slot).single() else { return BROKEN };
+        match self.classes.bound(slot) {
+            Bound::Types(types) => types.first().copied().unwrap_or(BROKEN),
+            Bound::Any | Bound::Fits => Schema::primitive(kind).unwrap_or(BROKEN),
+            Bound::Broken => BROKEN,
+        }
+    }
+
+    fn head(&mut self, head: &DraftAtom) {
+        let Some(relation) = head.relation.and_then(|id| self.schema.relation(id)) else { return };
+        for (term, column) in head.terms.iter().zip(&relation.columns) {
+            let Bound::Types(types) = self.classes.bound(term.slot) else { continue };
+            if column.type_id == BROKEN || self.classes.mask(term.slot).is_none() {
+                continue;
+            }
+            if let Some(&wide) = types.iter().find(|&&id| !self.schema.is_subtype(id, column.type_id)) {
+                let (is, wanted) = (self.type_words(wide), self.schema.type_name(column.type_id));
+                let message = format!(
+                    "column `{}` of `{}` is of type `{wanted}`, and {} is {is}",
+                    column.name,
+                    relation.name,
+                    self.shown(term.span)
+                );
+                let finding = Diagnostic::error("E0021", term.span, message)
+                    .with_label("not narrow enough")
+                    .with_help(format!("say `as(…, {wanted})` if the value is known to be one"));
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    /// Reports what has no type although nothing is wrong.
+    fn untold(&mut self, terms: &[&DraftTerm], inferred: &Inferred) {
+        for term in terms {
+            term.walk(&mut |term| {
+                let silent =
+                    matches!(term.kind, DraftKind::Wildcard) || self.classes.mask(term.slot).is_none();
+                if inferred.get(term.slot) == BROKEN && !silent {
+                    let message = format!("the type of {} cannot be told", self.shown(term.span));
+                    let finding = Diagnostic::error("E0022", term.span, message)
+                        .with_help("bind it by a literal whose column has a type, or say `as(…, T)`");
+                    self.findings.push(finding);
+                }
+            });
+        }
+    }
+}
+
+fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
+    functor::table().get(usize::from(id.0))
+}
+
+fn sign(candidates: &[FunctorId]) -> &'static str {
+    if candidates.first().and_then(|&id| declared(id)).is_some_and(|functor| functor.intrinsic) {
+        ""
+    } else {
+        "@"
+    }
+}
+
+/// The kind of the parameter at that place.
+pub(crate) fn parameter(id: FunctorId, at: usize) -> Option<Kind> {
+    let functor = declared(id)?;
+    let last = functor.parameters.last().filter(|_| functor.variadic);
+    functor.parameters.get(at).or(last).map(|parameter| parameter.kind)
+}
+
+fn parameter_name(candidates: &[FunctorId], at: usize) -> &'static str {
+    let functor = candidates.first().and_then(|&id| declared(id));
+    functor
+        .and_then(|functor| functor.parameters.get(at).or(functor.parameters.last()))
+        .map_or("argument", |parameter| parameter.name)
+}
+
+fn operands_of(operator: Arithmetic, operands: usize) -> Mask {
+    match operator {
+        Arithmetic::Add | Arithmetic::Min | Arithmetic::Max => Mask::PLAIN,
+        Arithmetic::Subtract | Arithmetic::Multiply | Arithmetic::Divide | Arithmetic::Power => Mask::NUMERIC,
+        Arithmetic::Negate if operands == 1 => Mask::SIGNED,
+        Arithmetic::Negate => Mask::NUMERIC,
+        Arithmetic::Remainder
+        | Arithmetic::BitAnd
+        | Arithmetic::BitOr
+        | Arithmetic::BitXor
+        | Arithmetic::BitNot
+        | Arithmetic::ShiftLeft
+        | Arithmetic::ShiftRight
+        | Arithmetic::ShiftRightUnsigned
+        | Arithmetic::LogicalAnd
+        | Arithmetic::LogicalOr
+        | Arithmetic::LogicalXor
+        | Arithmetic::LogicalNot => Mask::INTEGER,
+    }
+}
+
+fn word(function: AggregateKind) -> &'static str {
+    match function {
+        AggregateKind::Count => "count",
+        AggregateKind::Sum => "sum",
+        AggregateKind::Min => "min",
+        AggregateKind::Max => "max",
+        AggregateKind::Mean => "mean",
+    }
+}
+
+fn conversion(left: Mask, right: Mask) -> &'static str {
+    let has = |kind: Kind| left.single() == Some(kind) || right.single() == Some(kind);
+    if has(Kind::Compound) {
+        "compare or pass one of its fields"
+    } else if has(Kind::Symbol) {
+        "read the number with a functor that gives one, such as `@json_int`, or convert with `to_number` or `to_string`"
+    } else if has(Kind::Float) {
+        "convert with `to_float`, or write the literal with a fraction such as `1.0`"
+    } else {
+        "convert with `as(x, number)` or `as(x, unsigned)`"
+    }
+}

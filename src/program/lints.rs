@@ -1,0 +1,53 @@
+//! Warnings about single rules.
+
+use std::collections::BTreeMap;
+
+use crate::program::findings::Findings;
+use crate::program::normalise;
+use crate::source::Diagnostic;
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::syntax::ast::TermKind;
+
+/// Warns of variables that stand once in a rule: they are often misspelt. Those that begin with `_` are meant.
+pub(crate) fn single_use(rule: &ast::Rule, findings: &mut Findings) {
+    if rule.body.is_none() {
+        return;
+    }
+    let mut uses: BTreeMap<&str, Vec<Span>> = BTreeMap::new();
+    rule.heads.iter().flat_map(|head| &head.terms).for_each(|term| count(term, &mut uses));
+    rule.body.iter().for_each(|body| count_condition(body, &mut uses));
+    for (name, places) in &uses {
+        let [span] = places[..] else { continue };
+        let shown = rule.annotations.iter().any(|note| note.value.contains(&format!("{{{name}}}")));
+        if name.starts_with('_') || shown {
+            continue;
+        }
+        let near = uses.iter().filter(|(_, places)| places.len() > 1).map(|(&other, _)| other);
+        let help = crate::program::suggest::nearest(name, near).map_or_else(
+            || format!("write `_`, or `_{name}` if the name is to stay"),
+            |near| format!("is `{near}` meant? else write `_`, or `_{name}` if the name is to stay"),
+        );
+        let finding = Diagnostic::warning("W0001", span, format!("variable `{name}` is used once"))
+            .with_label("nothing else in the rule names it")
+            .with_help(help);
+        findings.push(finding);
+    }
+}
+
+fn count_condition<'a>(condition: &'a ast::Condition, uses: &mut BTreeMap<&'a str, Vec<Span>>) {
+    let mut terms = Vec::new();
+    normalise::terms_of(condition, &mut terms);
+    terms.into_iter().for_each(|term| count(term, uses));
+}
+
+fn count<'a>(term: &'a ast::Term, uses: &mut BTreeMap<&'a str, Vec<Span>>) {
+    if let TermKind::Variable(name) = &term.kind {
+        uses.entry(name).or_default().push(term.span);
+    }
+    if let TermKind::Aggregate(aggregate) = &term.kind {
+        aggregate.target.iter().for_each(|term| count(term, uses));
+        count_condition(&aggregate.body, uses);
+    }
+    normalise::parts(term).into_iter().for_each(|part| count(part, uses));
+}

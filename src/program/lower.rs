@@ -1,0 +1,433 @@
+//! A typed draft to what the engine runs.
+
+use std::collections::BTreeSet;
+
+use crate::functor;
+use crate::functor::{FunctorId, Role};
+use crate::program::draft::{
+    Draft, DraftAggregate, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId, Slot,
+};
+use crate::program::findings::Findings;
+use crate::program::infer::{Inferred, parameter};
+use crate::program::schema::{BROKEN, Schema, kind_word};
+use crate::program::terms;
+use crate::program::types::TypeId;
+use crate::program::{
+    Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Term, Variable, VariableId,
+};
+use crate::source::Diagnostic;
+use crate::source::Span;
+use crate::syntax::ast::{AggregateKind, ComparisonOperator};
+use crate::value::{ConstructorId, Kind, Pool, Word};
+
+/// One alternative of a rule, ready to run, with all its heads.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) heads: Vec<Atom>,
+    pub(crate) body: Vec<Literal>,
+    pub(crate) variables: Vec<Variable>,
+}
+
+/// Lowers a draft without faults; numbers that do not fit and casts that cannot be are found here.
+pub(crate) fn lower(
+    draft: &Draft,
+    inferred: &Inferred,
+    schema: &Schema,
+    pool: &mut Pool,
+    findings: &mut Findings,
+) -> Lowered {
+    let variables = draft
+        .variables
+        .iter()
+        .map(|variable| Variable { name: variable.name.clone(), type_id: inferred.get(variable.slot) })
+        .collect();
+    let mut lowering = Lowering { draft, inferred, schema, pool, findings, variables };
+    let mut body = Vec::new();
+    draft.body.iter().for_each(|literal| lowering.literal(literal, &mut body));
+    let heads = draft.heads.iter().filter_map(|head| lowering.atom(head, Place::Value, &mut body)).collect();
+    Lowered { heads, body, variables: lowering.variables }
+}
+
+/// Where a term goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a positive atom or a pattern: no calls.
+    Pattern,
+    /// A side of an equality: a call, or a pattern.
+    Side,
+    /// Anywhere else: calls, but of generators.
+    Value,
+}
+
+struct Lowering<'a> {
+    draft: &'a Draft,
+    inferred: &'a Inferred,
+    schema: &'a Schema,
+    pool: &'a mut Pool,
+    findings: &'a mut Findings,
+    variables: Vec<Variable>,
+}
+
+impl Lowering<'_> {
+    fn kind(&self, slot: Slot) -> Kind {
+        self.schema.types.kind(self.inferred.get(slot))
+    }
+
+    fn fresh(&mut self, type_id: TypeId) -> VariableId {
+        let id = VariableId(u32::try_from(self.variables.len()).unwrap_or(u32::MAX));
+        self.variables.push(Variable { name: String::new(), type_id });
+        id
+    }
+
+    fn literal(&mut self, literal: &DraftLiteral, out: &mut Vec<Literal>) {
+        match literal {
+            DraftLiteral::Positive(atom) => {
+                let mut tests = Vec::new();
+                let atom = self.atom(atom, Place::Pattern, &mut tests);
+                out.extend(atom.map(Literal::Positive));
+                out.extend(tests);
+            }
+            DraftLiteral::Negative(atom) => {
+                let atom = self.atom(atom, Place::Value, out);
+                out.extend(atom.map(Literal::Negative));
+            }
+            DraftLiteral::Test { operator, left, right, span } => {
+                let kind = self.kind(left.slot);
+                let place = if *operator == ComparisonOperator::Equal { Place::Side } else { Place::Value };
+                let left = self.term(left, place, out);
+                // One side at most is enumerated.
+                let place = if is_generator(&left) { Place::Value } else { place };
+                let right = self.term(right, place, out);
+                out.push(Literal::Test(Comparison { operator: *operator, kind, left, right, span: *span }));
+            }
+            DraftLiteral::Aggregate(aggregate) => {
+                let aggregate = self.aggregate(aggregate);
+                out.push(Literal::Aggregate(aggregate));
+            }
+            DraftLiteral::Access(base, scope) => {
+                let test = self.access(*base, *scope);
+                out.extend(test.map(Literal::Test));
+            }
+            DraftLiteral::Never(span) => {
+                let (left, right) = (Term::Constant(Word::number(0)), Term::Constant(Word::number(1)));
+                let operator = ComparisonOperator::Equal;
+                out.push(Literal::Test(Comparison {
+                    operator,
+                    kind: Kind::Number,
+                    left,
+                    right,
+                    span: *span,
+                }));
+            }
+        }
+    }
+
+    fn atom(&mut self, atom: &DraftAtom, place: Place, out: &mut Vec<Literal>) -> Option<Atom> {
+        let relation = atom.relation?;
+        let terms = atom.terms.iter().map(|term| self.term(term, place, out)).collect();
+        Some(Atom { relation, terms, span: atom.span })
+    }
+
+    /// `base = [field, _, …]` with a variable for each field that is read.
+    fn access(&mut self, base: VariableId, scope: ScopeId) -> Option<Comparison> {
+        let accesses = self.draft.accesses.get(&(base, scope))?;
+        let type_id = self.inferred.get(self.draft.get(base)?.slot);
+        let constructor = self.schema.record(type_id)?;
+        let fields = &self.schema.types.constructor(constructor).fields;
+        let read = |name: &String| {
+            let access = accesses.iter().find(|access| access.field.text == *name);
+            access.map_or(Term::Wildcard, |access| Term::Variable(access.value))
+        };
+        let terms = fields.iter().map(|(name, _)| read(name)).collect();
+        let span = accesses.first()?.field.span;
+        Some(Comparison {
+            operator: ComparisonOperator::Equal,
+            kind: Kind::Compound,
+            left: Term::Variable(base),
+            right: Term::Construct(constructor, terms),
+            span,
+        })
+    }
+
+    fn aggregate(&mut self, aggregate: &DraftAggregate) -> Aggregate {
+        let mut body = Vec::new();
+        for literal in &aggregate.body {
+            let mut lowered = Vec::new();
+            self.literal(literal, &mut lowered);
+            for literal in lowered {
+                // A literal that is written twice is one.
+                if !(matches!(literal, Literal::Positive(_)) && body.contains(&literal)) {
+                    body.push(literal);
+                }
+            }
+        }
+        let target = aggregate.target.as_ref().map(|target| self.term(target, Place::Value, &mut body));
+        let kind = match aggregate.function {
+            AggregateKind::Count => Kind::Number,
+            AggregateKind::Mean => Kind::Float,
+            AggregateKind::Sum | AggregateKind::Min | AggregateKind::Max => {
+                self.draft.get(aggregate.result).map_or(Kind::Number, |result| self.kind(result.slot))
+            }
+        };
+        let used = variables_of(&body, target.as_ref());
+        let is_inner = |id: &VariableId| {
+            self.draft.get(*id).is_none_or(|variable| self.draft.is_inside(variable.scope, aggregate.scope))
+        };
+        let outer =
+            used.iter().copied().filter(|id| !is_inner(id) && !aggregate.witnesses.contains(id)).collect();
+        let each = |literal: &Literal| match literal {
+            Literal::Positive(_) => Some(false),
+            Literal::Aggregate(_) => Some(true),
+            Literal::Test(test) => (is_generator(&test.left) || is_generator(&test.right)).then_some(true),
+            Literal::Negative(_) => None,
+        };
+        let parts: Vec<bool> = body.iter().filter_map(each).collect();
+        let every_tuple = parts == [false] && !aggregate.repeats;
+        let named = |id: &VariableId| {
+            self.draft.get(*id).is_some_and(|variable| {
+                !variable.name.is_empty()
+                    && (variable.scope == aggregate.scope || aggregate.witnesses.contains(id))
+            })
+        };
+        let distinct = (!every_tuple).then(|| used.iter().copied().filter(named).collect());
+        Aggregate {
+            function: aggregate.function,
+            kind,
+            result: aggregate.result,
+            target,
+            body,
+            outer,
+            distinct,
+            witnesses: aggregate.witnesses.clone(),
+            span: aggregate.span,
+        }
+    }
+
+    fn term(&mut self, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
+        match &term.kind {
+            DraftKind::Variable(id) => Term::Variable(*id),
+            DraftKind::Wildcard => Term::Wildcard,
+            DraftKind::Text(text) => Term::Constant(Word::symbol(self.pool.symbol(text))),
+            DraftKind::Integer(value) => self.integer(term, *value),
+            DraftKind::Unsigned(value) => Term::Constant(Word::unsigned(*value)),
+            DraftKind::Float(value) => Term::Constant(Word::float(*value)),
+            DraftKind::Nil => Term::Construct(ConstructorId::NIL, Vec::new()),
+            DraftKind::Record(terms) => {
+                let constructor =
+                    self.schema.record(self.inferred.get(term.slot)).unwrap_or(ConstructorId::NIL);
+                self.construct(constructor, terms, place, out)
+            }
+            DraftKind::Variant(constructor, terms) => self.construct(*constructor, terms, place, out),
+            DraftKind::Functor { candidates, arguments, .. } => {
+                let call = self.functor(term, candidates, arguments, out);
+                self.placed(call, term, place, out)
+            }
+            DraftKind::Operator(operator, _, operands) => {
+                let call = self.operator(term, *operator, operands, out);
+                self.placed(call, term, place, out)
+            }
+            DraftKind::Range(arguments) => {
+                let call = self.call(Function::Range(self.kind(term.slot)), arguments, term.span, out);
+                self.placed(call, term, place, out)
+            }
+            DraftKind::Cast(inner, type_id) => self.cast(term, inner, *type_id, place, out),
+            // Reported already; the rule is not run.
+            DraftKind::Unknown => Term::Wildcard,
+        }
+    }
+
+    fn construct(
+        &mut self,
+        constructor: ConstructorId,
+        terms: &[DraftTerm],
+        place: Place,
+        out: &mut Vec<Literal>,
+    ) -> Term {
+        let inside = match place {
+            Place::Pattern | Place::Side => Place::Pattern,
+            Place::Value => Place::Value,
+        };
+        Term::Construct(constructor, terms.iter().map(|term| self.term(term, inside, out)).collect())
+    }
+
+    /// A call where it may stand, else a fresh variable that equals it.
+    fn placed(&mut self, call: Call, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
+        let generator = generates(&call);
+        let call = Term::Call(Box::new(call));
+        let stays = match place {
+            Place::Pattern => false,
+            Place::Side => true,
+            Place::Value => !generator,
+        };
+        if stays {
+            return call;
+        }
+        let variable = self.fresh(self.inferred.get(term.slot));
+        out.push(Literal::Test(Comparison {
+            operator: ComparisonOperator::Equal,
+            kind: self.kind(term.slot),
+            left: Term::Variable(variable),
+            right: call,
+            span: term.span,
+        }));
+        Term::Variable(variable)
+    }
+
+    fn call(
+        &mut self,
+        function: Function,
+        arguments: &[DraftTerm],
+        span: Span,
+        out: &mut Vec<Literal>,
+    ) -> Call {
+        let kinds = arguments.iter().map(|argument| self.kind(argument.slot)).collect();
+        let arguments = arguments.iter().map(|argument| self.term(argument, Place::Value, out)).collect();
+        Call { function, arguments, kinds, span }
+    }
+
+    fn functor(
+        &mut self,
+        term: &DraftTerm,
+        candidates: &[FunctorId],
+        arguments: &[DraftTerm],
+        out: &mut Vec<Literal>,
+    ) -> Call {
+        let kinds: Vec<_> = arguments.iter().map(|argument| self.kind(argument.slot)).collect();
+        let fits =
+            |id: &&FunctorId| kinds.iter().enumerate().all(|(at, &kind)| parameter(**id, at) == Some(kind));
+        let id = candidates.iter().find(fits).or(candidates.first()).copied().unwrap_or(FunctorId(0));
+        let mut patterns = arguments
+            .iter()
+            .enumerate()
+            .filter(|&(at, _)| matches!(terms::role(id, at), Some(Role::Pattern | Role::Glob)));
+        let declared = functor::table().get(usize::from(id.0));
+        let has_patterns = patterns.clone().next().is_some();
+        let literal =
+            has_patterns && patterns.all(|(_, argument)| matches!(argument.kind, DraftKind::Text(_)));
+        let fallible = declared.is_some_and(|functor| functor.fallible) && !literal;
+        self.call(Function::Functor { id, fallible }, arguments, term.span, out)
+    }
+
+    fn operator(
+        &mut self,
+        term: &DraftTerm,
+        operator: Arithmetic,
+        operands: &[DraftTerm],
+        out: &mut Vec<Literal>,
+    ) -> Call {
+        let kind = self.kind(term.slot);
+        if operator == Arithmetic::Add
+            && kind == Kind::Symbol
+            && let Some(id) = functor::find("cat", true)
+        {
+            let fallible = functor::table().get(usize::from(id.0)).is_some_and(|cat| cat.fallible);
+            return self.call(Function::Functor { id, fallible }, operands, term.span, out);
+        }
+        let function = Function::Arithmetic(operator, kind);
+        let mut call = self.call(function, operands, term.span, out);
+        // `min` and `max` of many are taken two by two.
+        while call.arguments.len() > 2 {
+            let rest = call.arguments.split_off(2);
+            let first = Call { kinds: vec![kind; 2], ..call };
+            let arguments: Vec<_> = std::iter::once(Term::Call(Box::new(first))).chain(rest).collect();
+            call = Call { function, kinds: vec![kind; arguments.len()], arguments, span: term.span };
+        }
+        call
+    }
+
+    fn cast(
+        &mut self,
+        term: &DraftTerm,
+        inner: &DraftTerm,
+        type_id: TypeId,
+        place: Place,
+        out: &mut Vec<Literal>,
+    ) -> Term {
+        let (from, to) = (self.kind(inner.slot), self.schema.types.kind(type_id));
+        let numeric = |kind: Kind| matches!(kind, Kind::Number | Kind::Unsigned | Kind::Float);
+        let same = from == to && (from != Kind::Compound || self.inferred.get(inner.slot) == type_id);
+        if same {
+            return self.term(inner, place, out);
+        }
+        if numeric(from) && numeric(to) {
+            let call = self.call(Function::Cast(from, to), std::slice::from_ref(inner), term.span, out);
+            return self.placed(call, term, place, out);
+        }
+        let message = format!("{} cannot be cast to `{}`", kind_word(from), self.schema.type_name(type_id));
+        let help = "convert with `to_string`, `to_number`, `to_unsigned` or `to_float`";
+        self.findings.push(Diagnostic::error("E0025", term.span, message).with_help(help));
+        Term::Wildcard
+    }
+
+    fn integer(&mut self, term: &DraftTerm, value: i128) -> Term {
+        let word = match self.kind(term.slot) {
+            Kind::Number => i64::try_from(value).ok().map(Word::number),
+            Kind::Unsigned => u64::try_from(value).ok().map(Word::unsigned),
+            // The nearest double, as for any number that is written with a fraction.
+            #[expect(clippy::cast_precision_loss, reason = "a float literal is the nearest double")]
+            Kind::Float => Some(Word::float(value as f64)),
+            Kind::Symbol | Kind::Compound => None,
+        };
+        if let Some(word) = word {
+            return Term::Constant(word);
+        }
+        if self.inferred.get(term.slot) != BROKEN {
+            let message = format!("{value} does not fit 64 bits signed, the range of a number");
+            let finding = Diagnostic::error("E0024", term.span, message)
+                .with_label("too large")
+                .with_help("numbers go from -9223372036854775808 to 9223372036854775807; write an unsigned literal with `u`, as in `5u`");
+            self.findings.push(finding);
+        }
+        Term::Wildcard
+    }
+}
+
+fn generates(call: &Call) -> bool {
+    match call.function {
+        Function::Functor { id, .. } => functor::table()
+            .get(usize::from(id.0))
+            .is_some_and(|functor| functor.mode == functor::Mode::Generator),
+        Function::Range(_) => true,
+        Function::Arithmetic(..) | Function::Cast(..) | Function::Show(_) => false,
+    }
+}
+
+fn is_generator(term: &Term) -> bool {
+    match term {
+        Term::Call(call) => generates(call),
+        Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Construct(..) => false,
+    }
+}
+
+/// The variables of literals and a target.
+fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId> {
+    let mut found = BTreeSet::new();
+    target.iter().for_each(|term| variables_in(term, &mut found));
+    for literal in body {
+        match literal {
+            Literal::Positive(atom) | Literal::Negative(atom) => {
+                atom.terms.iter().for_each(|term| variables_in(term, &mut found));
+            }
+            Literal::Test(test) => {
+                variables_in(&test.left, &mut found);
+                variables_in(&test.right, &mut found);
+            }
+            Literal::Aggregate(inner) => {
+                found.insert(inner.result);
+                found.extend(variables_of(&inner.body, inner.target.as_ref()));
+            }
+        }
+    }
+    found
+}
+
+fn variables_in(term: &Term, found: &mut BTreeSet<VariableId>) {
+    match term {
+        Term::Variable(id) => {
+            found.insert(*id);
+        }
+        Term::Constant(_) | Term::Wildcard => {}
+        Term::Construct(_, terms) => terms.iter().for_each(|term| variables_in(term, found)),
+        Term::Call(call) => call.arguments.iter().for_each(|term| variables_in(term, found)),
+    }
+}

@@ -1,0 +1,100 @@
+//! Findings about variables that nothing binds.
+
+use std::collections::BTreeSet;
+
+use crate::program::findings::Findings;
+use crate::program::ground::{Grounding, Spot};
+use crate::source::Diagnostic;
+use crate::source::Span;
+
+/// Reports the unbound variables of a rule. `elsewhere` are names that other alternatives of the rule bind.
+pub(crate) fn report(grounding: &Grounding<'_>, elsewhere: &BTreeSet<&str>, findings: &mut Findings) {
+    for (name, span, spots) in grounding.unbound() {
+        if leaks(name, grounding) {
+            continue;
+        }
+        let why = if elsewhere.contains(name) {
+            format!("another branch of `;` binds `{name}`, this one does not")
+        } else if grounding.aggregates.iter().any(|inner| inner.target.contains(name)) {
+            format!("the `{name}` of the aggregate is one of its own and does not leave it")
+        } else {
+            reason(name, &spots)
+        };
+        findings.push(finding(name, span, why));
+    }
+}
+
+/// Reports the unbound variables of an aggregate's body. `visible` are names bound around it.
+pub(crate) fn report_inner(
+    grounding: &Grounding<'_>,
+    visible: &BTreeSet<String>,
+    elsewhere: &BTreeSet<&str>,
+    findings: &mut Findings,
+) {
+    for (name, span, spots) in grounding.unbound() {
+        if leaks(name, grounding) {
+            continue;
+        }
+        let why = if spots.contains(&Spot::Target) && visible.contains(name) {
+            format!(
+                "names in front of the colon are the aggregate's own: the `{name}` outside is not seen here"
+            )
+        } else if elsewhere.contains(name) {
+            format!("another branch of `;` binds `{name}`, this one does not")
+        } else {
+            reason(name, &spots)
+        };
+        findings.push(finding(name, span, why));
+    }
+}
+
+/// Reports the variables of a fact.
+pub(crate) fn report_fact(grounding: &Grounding<'_>, findings: &mut Findings) {
+    for (name, span, _) in grounding.unbound() {
+        let finding =
+            Diagnostic::error("E0032", span, format!("a fact is constant, and `{name}` is a variable"))
+                .with_label("not constant")
+                .with_help(format!(
+                    "write `\"{name}\"` if a text is meant, or give the rule a body that binds `{name}`"
+                ));
+        findings.push(finding);
+    }
+}
+
+fn leaks(name: &str, grounding: &Grounding<'_>) -> bool {
+    grounding.aggregates.iter().any(|inner| inner.names.contains(name) && !inner.target.contains(name))
+}
+
+/// An inner variable of `count`, `sum` or `mean` that is used outside.
+pub(crate) fn leaking(name: &str, aggregate: Span, grounding: &Grounding<'_>) -> Diagnostic {
+    let place =
+        grounding.mentions.iter().find(|mention| mention.name == name).map_or(aggregate, |at| at.span);
+    Diagnostic::error("E0034", place, format!("`{name}` is bound inside an aggregate only"))
+        .with_label("used outside of the aggregate")
+        .with_secondary(aggregate, "bound in here")
+        .with_help(format!(
+            "bind `{name}` by a literal outside as well: then it is computed for each `{name}`"
+        ))
+}
+
+fn reason(name: &str, spots: &BTreeSet<Spot>) -> String {
+    if spots.iter().all(|&spot| spot == Spot::Head) {
+        format!("`{name}` stands in the head and in no literal of the body")
+    } else if spots.contains(&Spot::Negated) {
+        format!("`{name}` stands under `!`, which binds nothing")
+    } else if spots.contains(&Spot::Argument) {
+        format!(
+            "`{name}` stands inside a functor, arithmetic, a text test or before a dot, which bind nothing"
+        )
+    } else if spots.contains(&Spot::Target) {
+        format!("no literal of the aggregate binds `{name}`")
+    } else {
+        format!("`{name}` is only compared, with nothing that is bound by `=`")
+    }
+}
+
+fn finding(name: &str, span: Span, why: String) -> Diagnostic {
+    Diagnostic::error("E0030", span, format!("nothing binds `{name}`: {why}"))
+        .with_label(format!("`{name}` has no value"))
+        .with_help(format!("add a literal that is not negated and has `{name}` as an argument of its own"))
+}
