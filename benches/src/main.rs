@@ -29,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let once = written(&folder, "once.json", &session)?;
     let twice = written(&folder, "twice.json", &doubled(&session)?)?;
     for policy in ["allow-all.dl", "payment.dl", "egress.dl"] {
-        let path = if policy == "allow-all.dl" { allow_all(&folder)? } else { root.join("policies").join(policy) };
+        let path =
+            if policy == "allow-all.dl" { allow_all(&folder)? } else { root.join("policies").join(policy) };
         if path.exists() {
             report(&binary, &path, policy, [&once, &twice])?;
         }
@@ -117,7 +118,8 @@ fn made(turns: usize) -> Value {
 /// The session, followed by itself with fresh ids.
 fn doubled(session: &Value) -> Result<Value, Box<dyn Error>> {
     let mut twice = session.clone();
-    let events = session.get("events").and_then(Value::as_array).ok_or("the recording has no list of events")?;
+    let events =
+        session.get("events").and_then(Value::as_array).ok_or("the recording has no list of events")?;
     let fresh: Vec<Value> = events.iter().cloned().map(freshened).collect();
     if let Some(all) = twice.get_mut("events").and_then(Value::as_array_mut) {
         all.extend(fresh);

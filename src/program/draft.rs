@@ -22,7 +22,6 @@ pub(crate) struct ScopeId(pub(crate) usize);
 pub(crate) struct DraftVariable {
     /// As written; empty for one that the checker made.
     pub(crate) name: String,
-    pub(crate) span: Span,
     pub(crate) slot: Slot,
     pub(crate) scope: ScopeId,
 }
@@ -54,10 +53,10 @@ impl Draft {
         Slot(self.slots - 1)
     }
 
-    pub(crate) fn variable(&mut self, name: &str, span: Span, scope: ScopeId) -> VariableId {
+    pub(crate) fn variable(&mut self, name: &str, scope: ScopeId) -> VariableId {
         let slot = self.slot();
         let id = VariableId(u32::try_from(self.variables.len()).unwrap_or(u32::MAX));
-        self.variables.push(DraftVariable { name: name.to_owned(), span, slot, scope });
+        self.variables.push(DraftVariable { name: name.to_owned(), slot, scope });
         id
     }
 

@@ -383,7 +383,10 @@ impl<'a> Inference<'a> {
     fn report_clash(&mut self, clash: &Clash, span: Span, message: String) {
         let mut finding = Diagnostic::error("E0020", span, message).with_label("types do not go together");
         for evidence in [&clash.left_evidence, &clash.right_evidence].into_iter().flatten() {
-            if evidence.span != span {
+            let inside = evidence.span.file == span.file
+                && span.start <= evidence.span.start
+                && evidence.span.end <= span.end;
+            if !inside {
                 finding = finding.with_secondary(evidence.span, evidence.text.clone());
             }
         }

@@ -41,6 +41,19 @@ fn count_condition<'a>(condition: &'a ast::Condition, uses: &mut BTreeMap<&'a st
     terms.into_iter().for_each(|term| count(term, uses));
 }
 
+/// Whether a condition is more than one literal. In an aggregate over several, each name tells rows apart, so that a name
+/// that stands once is not the same as `_`.
+fn is_joined(condition: &ast::Condition) -> bool {
+    match condition {
+        ast::Condition::And(parts) | ast::Condition::Or(parts) => parts.len() > 1,
+        ast::Condition::Not(..)
+        | ast::Condition::Atom(_)
+        | ast::Condition::Comparison(_)
+        | ast::Condition::TextTest { .. }
+        | ast::Condition::Constant(..) => false,
+    }
+}
+
 fn count<'a>(term: &'a ast::Term, uses: &mut BTreeMap<&'a str, Vec<Span>>) {
     if let TermKind::Variable(name) = &term.kind {
         uses.entry(name).or_default().push(term.span);
@@ -48,6 +61,9 @@ fn count<'a>(term: &'a ast::Term, uses: &mut BTreeMap<&'a str, Vec<Span>>) {
     if let TermKind::Aggregate(aggregate) = &term.kind {
         aggregate.target.iter().for_each(|term| count(term, uses));
         count_condition(&aggregate.body, uses);
+        if is_joined(&aggregate.body) {
+            count_condition(&aggregate.body, uses);
+        }
     }
     normalise::parts(term).into_iter().for_each(|part| count(part, uses));
 }

@@ -173,15 +173,6 @@ pub struct DecisionRule {
     pub rules: Vec<RuleId>,
 }
 
-impl DecisionRule {
-    /// The words for a rule without a message.
-    #[must_use]
-    pub fn default_message(&self, sources: &Sources) -> String {
-        let place = sources.place(self.span);
-        format!("denied by the rule at {}:{}", sources.file(self.span.file).name, place.line)
-    }
-}
-
 /// A policy that is typed, grounded and stratified.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -335,7 +326,9 @@ fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
     for item in items() {
         match item {
             ast::Item::Relation(declaration) => relations::declare(declaration, &mut schema, findings),
-            ast::Item::Unsupported { what, span } => findings.push(relations::unsupported(what, *span)),
+            ast::Item::Unsupported { what, span } => {
+                findings.push(relations::unsupported(&construct(what), *span))
+            }
             ast::Item::Pragma(pragma) => {
                 let message = format!("no pragma is called `{}`", pragma.name.text);
                 let finding = Diagnostic::warning("W0003", pragma.span, message)
@@ -352,6 +345,11 @@ fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
         }
     }
     schema
+}
+
+/// A construct's words with its directive in backticks.
+fn construct(what: &str) -> String {
+    if what.starts_with('.') && !what.contains('`') { format!("`{what}`") } else { what.to_owned() }
 }
 
 fn rules(unit: &Unit) -> impl Iterator<Item = &ast::Rule> {

@@ -163,7 +163,7 @@ pub(crate) fn check_open(head: &ast::Atom, schema: &Schema, findings: &mut Findi
     }
     let filled = schema.relation(id).map_or("prelude", |relation| match relation.origin {
         Origin::Host => "host",
-        Origin::Rules | Origin::Lineage(_) => "engine",
+        Origin::Rules | Origin::Lineage(_) => "prelude",
     });
     let message = format!("`{}` is closed to policies: only the {filled} fills it", name.text);
     let mut finding =

@@ -192,7 +192,7 @@ impl<'e> Resolver<'_, 'e> {
             for (side, other) in [(left, right), (right, left)] {
                 if let (TermKind::Variable(name), TermKind::Aggregate(aggregate)) = (&side.kind, &other.kind)
                 {
-                    let result = self.variable(name, side.span);
+                    let result = self.variable(name);
                     self.aggregate(aggregate, result, other.span);
                     return None;
                 }
@@ -244,12 +244,12 @@ impl<'e> Resolver<'_, 'e> {
     }
 
     /// The variable of that name in the innermost scope.
-    pub(crate) fn variable(&mut self, name: &str, span: Span) -> VariableId {
+    pub(crate) fn variable(&mut self, name: &str) -> VariableId {
         let scope = self.scope();
         if let Some(&id) = self.frames.last().and_then(|frame| frame.names.get(name)) {
             return id;
         }
-        let id = self.draft.variable(name, span, scope);
+        let id = self.draft.variable(name, scope);
         if let Some(frame) = self.frames.last_mut() {
             frame.names.insert(name.to_owned(), id);
         }
@@ -259,7 +259,7 @@ impl<'e> Resolver<'_, 'e> {
     /// A variable that takes the value of an aggregate.
     pub(crate) fn aggregate_term(&mut self, aggregate: &'e ast::Aggregate, span: Span) -> VariableId {
         let scope = self.scope();
-        let result = self.draft.variable("", span, scope);
+        let result = self.draft.variable("", scope);
         self.aggregate(aggregate, result, span);
         result
     }
@@ -294,7 +294,7 @@ impl<'e> Resolver<'_, 'e> {
             .filter(|&name| extreme && !visible.contains(name) && !target.contains(name) && self.uses(name))
             .collect();
         let shared: Vec<_> =
-            outer.iter().chain(&witnesses).map(|&name| (name, self.variable(name, span))).collect();
+            outer.iter().chain(&witnesses).map(|&name| (name, self.variable(name))).collect();
         let witnesses: Vec<_> =
             shared.iter().filter(|(name, _)| witnesses.contains(name)).map(|&(_, id)| id).collect();
         let names = shared.iter().map(|&(name, id)| (name.to_owned(), id)).collect();
@@ -341,7 +341,7 @@ impl<'e> Resolver<'_, 'e> {
             return found.value;
         }
         let first = known.is_none();
-        let value = self.draft.variable("", field.span, scope);
+        let value = self.draft.variable("", scope);
         let access = Access { field: field.clone(), value };
         self.draft.accesses.entry((base, scope)).or_default().push(access);
         if first && let Some(frame) = self.frames.iter_mut().find(|frame| frame.id == scope) {

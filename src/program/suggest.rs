@@ -1,7 +1,8 @@
 /// The name that was most likely meant, if one is near enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1);
+    let length = wanted.chars().count();
+    let limit = if length < 3 { 0 } else { (length / 3).max(1) };
     known
         .map(|other| (strsim::damerau_levenshtein(&wanted, &other.to_lowercase()), other))
         .filter(|&(distance, _)| distance <= limit)

@@ -15,7 +15,7 @@ use crate::syntax::ast::{BinaryOperator, TermKind, UnaryOperator};
 impl<'e> Resolver<'_, 'e> {
     pub(crate) fn term(&mut self, term: &'e ast::Term, position: Position) -> DraftTerm {
         let kind = match &term.kind {
-            TermKind::Variable(name) => DraftKind::Variable(self.variable(name, term.span)),
+            TermKind::Variable(name) => DraftKind::Variable(self.variable(name)),
             TermKind::Wildcard => self.wildcard(term.span, position),
             TermKind::Text(text) => DraftKind::Text(text.clone()),
             TermKind::Integer(value) => DraftKind::Integer(i128::from(*value)),
