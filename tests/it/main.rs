@@ -2,3 +2,5 @@
 
 mod recording;
 mod program;
+mod oracle;
+mod random;
