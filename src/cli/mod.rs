@@ -1,7 +1,97 @@
 //! The command line.
+//!
+//! In: arguments, files, standard input. Out: text or a document on standard output, what else there is to say on standard
+//! error, and an [`Exit`]. Never: decides.
 
-/// Runs the command that the arguments name.
+mod arguments;
+mod check;
+pub mod console;
+mod decide;
+pub mod exit;
+mod facts;
+mod files;
+mod policy;
+mod recordings;
+mod records;
+mod replay;
+mod settings;
+mod test;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use clap::error::ErrorKind;
+
+use crate::cli::arguments::{Arguments, Command};
+use crate::report::text::Color;
+
+pub use crate::cli::console::Console;
+pub use crate::cli::exit::Exit;
+
+/// Runs the command that the arguments of the process name.
 #[must_use]
-pub fn run() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn run() -> ExitCode {
+    let (mut input, mut out, mut err) = (io::stdin(), BufWriter::new(io::stdout().lock()), io::stderr());
+    let mut console = Console::new(&mut input, &mut out, &mut err, color());
+    execute(std::env::args_os(), &mut console).into()
+}
+
+/// Runs the command that the arguments name, the program's own name first.
+pub fn execute(arguments: impl IntoIterator<Item = OsString>, console: &mut Console<'_>) -> Exit {
+    let exit = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => command(&arguments, console),
+        Err(error) => {
+            let text = error.render().to_string();
+            match error.kind() {
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                    console.print(&text);
+                    Exit::Done
+                }
+                _ => {
+                    console.say(&text);
+                    Exit::Broken
+                }
+            }
+        }
+    };
+    match console.finish() {
+        Some(()) => exit,
+        None => Exit::Broken,
+    }
+}
+
+fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
+    let quiet = arguments.quiet;
+    match &arguments.command {
+        Command::Check(flags) => check::run(flags, quiet, console),
+        Command::Replay(flags) => replay::run(flags, quiet, console),
+        Command::Decide(flags) => decide::run(flags, quiet, console),
+        Command::Records(flags) => records::run(flags, quiet, console),
+        Command::Facts(flags) => facts::run(flags, console),
+        Command::Test(flags) => test::run(flags, quiet, console),
+        Command::Version { json } => {
+            version(*json, console);
+            Exit::Done
+        }
+    }
+}
+
+fn version(json: bool, console: &mut Console<'_>) {
+    let version = env!("CARGO_PKG_VERSION");
+    if json {
+        console.print(&format!("{{\"name\":\"gatelog\",\"version\":\"{version}\"}}\n"));
+    } else {
+        console.print(&format!("gatelog {version}\n"));
+    }
+}
+
+/// Colour is for terminals, unless the user says otherwise.
+fn color() -> Color {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+    let off = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let terminal = io::stdout().is_terminal() && io::stderr().is_terminal() && !dumb;
+    if !off && (set("CLICOLOR_FORCE") || terminal) { Color::Always } else { Color::Never }
 }

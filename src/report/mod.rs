@@ -1,1 +1,12 @@
 //! Results to text.
+//!
+//! In: sessions, findings, rows, records, test results. Out: text for people and JSON for machines. Never: computes a
+//! verdict, writes anywhere, or shows a character that does not show.
+
+pub mod cases;
+pub mod findings;
+pub mod json;
+pub mod records;
+pub mod rows;
+pub mod text;
+pub mod visible;

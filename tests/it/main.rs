@@ -1,5 +1,6 @@
 //! The integration tests: one binary.
 
+mod cli;
 mod recording;
 mod program;
 mod oracle;

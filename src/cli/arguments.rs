@@ -1,0 +1,253 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::decision::Verdict;
+use crate::engine::Budget;
+
+/// A Datalog policy engine over agent message records.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gatelog",
+    version,
+    arg_required_else_help = true,
+    after_help = "Exit codes: 0 all allowed or passed, 1 something denied, asked or failed, 2 broken policy, input or \
+                  session, 3 nothing was checked."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Say nothing but errors; the exit code tells
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Load and check a policy; several files are one policy
+    #[command(after_help = "Example: gatelog check policy.dl --deny-warnings")]
+    Check(Check),
+    /// Judge every tool call of recorded sessions, each as of the moment it was made
+    #[command(after_help = "Example: gatelog replay --policy policy.dl session.json")]
+    Replay(Replay),
+    /// Judge one request, read as JSON from standard input
+    #[command(
+        after_help = "Example: echo '{\"tool\":\"pay\",\"args\":{\"amount\":5}}' | gatelog decide --policy policy.dl"
+    )]
+    Decide(Decide),
+    /// Show what recordings become: one line for each record
+    #[command(after_help = "Example: gatelog records session.json")]
+    Records(Records),
+    /// Show the rows of relations at the end of a session, or at one of its calls
+    #[command(
+        after_help = "Example: gatelog facts --policy policy.dl --session session.json ToolResult --call c1"
+    )]
+    Facts(Facts),
+    /// Run policy tests (*.test.yaml, *.test.yml, *.test.json)
+    #[command(after_help = "Example: gatelog test policies --filter payment")]
+    Test(Test),
+    /// Show the version
+    #[command(after_help = "Example: gatelog version --json")]
+    Version {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Policy files, or folders of .dl files
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) policies: Vec<PathBuf>,
+    /// How to print findings
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    /// Exit with 1 on warnings
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// Recordings, or folders of them; - is standard input
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// How to print verdicts
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: ReplayFormat,
+    /// Show only calls of this verdict; repeatable
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    pub(crate) only: Vec<VerdictName>,
+    /// Exit with 1 where something had to be assumed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Exit with 0 where there was no call to check
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Decide {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// The session so far
+    #[arg(short, long, value_name = "RECORDING")]
+    pub(crate) session: Option<PathBuf>,
+    /// How to print the verdict
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Records {
+    /// Recordings, or folders of them; - is standard input
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// How to print records; jsonl has all of them in full, inputs as runs of record numbers
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: RecordsFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Facts {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// The session
+    #[arg(short, long, value_name = "RECORDING")]
+    pub(crate) session: PathBuf,
+    /// Relations to show; without any, all that have rows
+    #[arg(value_name = "RELATION")]
+    pub(crate) relations: Vec<String>,
+    /// At the moment of the call of this id
+    #[arg(long, value_name = "ID", conflicts_with = "seq")]
+    pub(crate) call: Option<String>,
+    /// At the moment of the call that is record N
+    #[arg(long, value_name = "N")]
+    pub(crate) seq: Option<u32>,
+    /// How to print rows: tsv is a row a line with control characters escaped, csv and json are exact
+    #[arg(short, long, value_enum, default_value = "tsv")]
+    pub(crate) format: RowsFormat,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// Test files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Run only cases whose name, or whose file's name, contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// How to print results
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    /// Name passed cases too
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+    /// Exit with 0 where there was no case to run
+    #[arg(long)]
+    pub(crate) allow_empty: bool,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyFiles {
+    /// Policy file, or folder of .dl files; several are one policy
+    #[arg(short, long = "policy", value_name = "POLICY", required = true)]
+    pub(crate) policies: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Settings {
+    /// Who asks
+    #[arg(long, value_name = "NAME", default_value = "local")]
+    pub(crate) principal: String,
+    /// A role of who asks; repeatable
+    #[arg(long = "role", value_name = "ROLE")]
+    pub(crate) roles: Vec<String>,
+    /// The label of who asks
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) entity: Option<String>,
+    /// The tenant of who asks
+    #[arg(long, value_name = "TENANT", default_value = "default")]
+    pub(crate) tenant: String,
+    /// Nobody is signed in
+    #[arg(long)]
+    pub(crate) anonymous: bool,
+    /// Rows of PolicyMetadata: a JSON or YAML list of lists of three texts, or lines of three texts between tabs (.tsv,
+    /// .facts)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metadata: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
+}
+
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct BudgetFlags {
+    /// Most derived tuples of one check
+    #[arg(long, value_name = "N", default_value_t = Budget::default().tuples)]
+    max_tuples: u64,
+    /// Most bytes of derived tuples, texts and values of one check
+    #[arg(long, value_name = "N", default_value_t = Budget::default().bytes)]
+    max_bytes: u64,
+}
+
+impl BudgetFlags {
+    pub(crate) fn budget(self) -> Budget {
+        Budget { tuples: self.max_tuples, bytes: self.max_bytes, ..Budget::default() }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DocumentFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReplayFormat {
+    Text,
+    Json,
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordsFormat {
+    Text,
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsFormat {
+    Tsv,
+    Csv,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictName {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl From<VerdictName> for Verdict {
+    fn from(name: VerdictName) -> Self {
+        match name {
+            VerdictName::Allow => Self::Allow,
+            VerdictName::Ask => Self::Ask,
+            VerdictName::Deny => Self::Deny,
+        }
+    }
+}

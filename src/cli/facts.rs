@@ -1,0 +1,137 @@
+//! `gatelog facts`
+
+use crate::cli::arguments::{Facts, RowsFormat};
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::files::Found;
+use crate::cli::policy::{self, Audience};
+use crate::cli::recordings::{self, Read};
+use crate::cli::settings::settings;
+use crate::engine::EvalError;
+use crate::monitor::{Monitor, Request, Rows};
+use crate::program::{Program, RelationId};
+use crate::recording::Recording;
+use crate::report::json::FileError;
+use crate::report::rows::{RowFormat, relations};
+use crate::scenario::{CallName, is_call, known_calls, nearest, walk};
+
+/// Prints rows of relations.
+pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
+    let (audience, format) = match flags.format {
+        RowsFormat::Tsv => (Audience::People, RowFormat::Tsv),
+        RowsFormat::Csv => (Audience::People, RowFormat::Csv),
+        RowsFormat::Json => (Audience::Machines, RowFormat::Json),
+    };
+    let policy = match policy::load(&flags.policy.policies, console) {
+        Ok(policy) => policy,
+        Err(no) => return policy::report(&no, audience, console),
+    };
+    let wanted = match wanted(policy.program(), &flags.relations) {
+        Ok(wanted) => wanted,
+        Err(text) => return broken(flags, "unknown_relation", text, audience, console),
+    };
+    let settings = match settings(&flags.settings, console) {
+        Ok(settings) => settings,
+        Err(error) => {
+            policy::report_file(&error, audience, console);
+            return Exit::Broken;
+        }
+    };
+    let recording = match recordings::read(&Found::Named(flags.session.clone()), console) {
+        Read::Recording(_, recording) => recording,
+        Read::Skipped(error) | Read::Unreadable(error) => {
+            policy::report_file(&error, audience, console);
+            return Exit::Broken;
+        }
+    };
+    let mut monitor = Monitor::new(policy, settings);
+    let name = flags.call.clone().map(CallName::Id).or(flags.seq.map(CallName::Seq));
+    match rows(&mut monitor, &recording, name.as_ref(), &wanted) {
+        Ok(mut rows) => {
+            if flags.relations.is_empty() {
+                rows.retain(|rows| !rows.rows.is_empty());
+            }
+            let single = flags.relations.len() == 1;
+            console.print(&relations(monitor.program(), &rows, format, single));
+            Exit::Done
+        }
+        Err(Unanswered::Failed(text)) => {
+            broken(flags, "evaluation", text, audience, console);
+            Exit::Refused
+        }
+        Err(Unanswered::Broken(kind, text)) => broken(flags, kind, text, audience, console),
+    }
+}
+
+enum Unanswered {
+    /// Evaluation failed.
+    Failed(String),
+    /// The session stopped, or has no such call.
+    Broken(&'static str, String),
+}
+
+fn broken(
+    flags: &Facts,
+    kind: &'static str,
+    text: String,
+    audience: Audience,
+    console: &mut Console<'_>,
+) -> Exit {
+    let file = flags.session.display().to_string();
+    policy::report_file(&FileError { kind, file, text }, audience, console);
+    Exit::Broken
+}
+
+/// The relations named; without any name all but the checker's own.
+fn wanted(program: &Program, names: &[String]) -> Result<Vec<RelationId>, String> {
+    let known = || program.relations.iter().map(|relation| relation.name.as_str());
+    let known = || known().filter(|name| !name.starts_with("__"));
+    if names.is_empty() {
+        return Ok(known().filter_map(|name| program.relation(name)).collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            program.relation(name).ok_or_else(|| {
+                let hint = nearest(name, known())
+                    .map_or_else(String::new, |near| format!("; did you mean `{near}`"));
+                format!("there is no relation `{name}`{hint}")
+            })
+        })
+        .collect()
+}
+
+fn rows(
+    monitor: &mut Monitor,
+    recording: &Recording,
+    name: Option<&CallName>,
+    wanted: &[RelationId],
+) -> Result<Vec<Rows>, Unanswered> {
+    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
+    let mut found: Vec<Result<Vec<Rows>, EvalError>> = Vec::new();
+    let end = walk(monitor, recording, &mut |monitor, call| {
+        let is_it =
+            |name| monitor.graph().calls().get(call.0 as usize).is_some_and(|made| is_call(name, made));
+        if name.is_some_and(is_it) {
+            found.push(monitor.rows_at_call(call, wanted));
+        }
+    });
+    let Some(name) = name else {
+        end.map_err(|stop| Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text)))?;
+        let request = Request::default();
+        return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
+    };
+    let unknown = |text: String| Err(Unanswered::Broken("unknown_call", text));
+    match (found.len(), found.pop(), end) {
+        (1, Some(rows), _) => rows.map_err(|error| Unanswered::Failed(error.to_string())),
+        (0, _, Err(stop)) => {
+            let text = format!("there is no {name} before the session stopped: {}", stop.text);
+            Err(Unanswered::Broken(stop.kind.name(), text))
+        }
+        (0, _, Ok(())) => unknown(format!("there is no {name}; {}", known_calls(monitor))),
+        (n, ..) => unknown(format!(
+            "there are {n} calls with that id: name the {name} by --seq; {}",
+            known_calls(monitor)
+        )),
+    }
+}

@@ -1,0 +1,157 @@
+//! `gatelog replay`
+
+use std::sync::Arc;
+
+use crate::cli::arguments::{Replay, ReplayFormat};
+use crate::cli::console::Console;
+use crate::cli::exit::Exit;
+use crate::cli::files;
+use crate::cli::policy::{self, Audience};
+use crate::cli::recordings::{self, Read};
+use crate::cli::settings::settings;
+use crate::decision::Verdict;
+use crate::monitor::{Policy, Settings};
+use crate::program::Program;
+use crate::replay::{SessionReport, replay};
+use crate::report::json::{
+    CheckRow, Document, ErrorDocument, FileError, PolicyRow, SessionRow, Totals, line, shown,
+};
+use crate::report::text;
+use crate::report::visible::visible;
+
+/// What a replay has met so far.
+#[derive(Debug, Default)]
+struct Course {
+    totals: Totals,
+    assumed: bool,
+    sessions: Vec<SessionReport>,
+    unreadable: Vec<FileError>,
+    skipped: Vec<FileError>,
+}
+
+/// Judges every call of the recordings.
+pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exit {
+    let audience = match flags.format {
+        ReplayFormat::Text => Audience::People,
+        ReplayFormat::Json | ReplayFormat::Jsonl => Audience::Machines,
+    };
+    let policy = match policy::load(&flags.policy.policies, console) {
+        Ok(policy) => policy,
+        Err(no) => return policy::report(&no, audience, console),
+    };
+    let settings = match settings(&flags.settings, console) {
+        Ok(settings) => settings,
+        Err(error) => {
+            policy::report_file(&error, audience, console);
+            return Exit::Broken;
+        }
+    };
+    let only: Vec<Verdict> = flags.only.iter().copied().map(Verdict::from).collect();
+    let mut course = Course::default();
+    for found in files::all(&flags.recordings) {
+        let read = match found {
+            Ok(found) => recordings::read(&found, console),
+            Err(error) => Read::Unreadable(error),
+        };
+        session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
+    }
+    finish(flags, &only, quiet, policy.program(), &course, console);
+    exit(flags, &course)
+}
+
+fn session(
+    read: Read,
+    policy: &Arc<Policy>,
+    settings: &Settings,
+    (flags, only, quiet): (&Replay, &[Verdict], bool),
+    course: &mut Course,
+    console: &mut Console<'_>,
+) {
+    let report = match read {
+        Read::Recording(source, recording) => replay(policy, settings, &source, &recording),
+        Read::Skipped(error) => {
+            course.skipped.push(error);
+            return;
+        }
+        Read::Unreadable(error) => {
+            match flags.format {
+                ReplayFormat::Text => policy::report_file(&error, Audience::People, console),
+                ReplayFormat::Jsonl => policy::report_file(&error, Audience::Machines, console),
+                ReplayFormat::Json => {}
+            }
+            course.totals.errors += 1;
+            course.unreadable.push(error);
+            return;
+        }
+    };
+    course.totals.add(&report);
+    course.assumed |= !report.assumptions.is_empty();
+    match flags.format {
+        ReplayFormat::Text if quiet => {}
+        ReplayFormat::Text => {
+            let text = text::session(&report, only, console.color());
+            console.print(&(text + "\n"));
+        }
+        ReplayFormat::Jsonl => {
+            for check in shown(&report, only) {
+                console.print(&(line(&CheckRow::new(check, Some(&report.source))) + "\n"));
+            }
+            console.print(&(line(&SessionRow::end(&report)) + "\n"));
+        }
+        ReplayFormat::Json => course.sessions.push(report),
+    }
+}
+
+fn finish(
+    flags: &Replay,
+    only: &[Verdict],
+    quiet: bool,
+    program: &Program,
+    course: &Course,
+    console: &mut Console<'_>,
+) {
+    match flags.format {
+        ReplayFormat::Jsonl => {}
+        ReplayFormat::Text if quiet => {}
+        ReplayFormat::Text => {
+            for skipped in &course.skipped {
+                console.print(&format!("skipped: {}\n", visible(&skipped.text)));
+            }
+            console.print(&text::totals(&course.totals));
+            if flags.strict && course.assumed {
+                console.print("something had to be assumed, which --strict refuses\n");
+            }
+        }
+        ReplayFormat::Json => {
+            let error = course.unreadable.first().cloned();
+            if let (true, Some(error)) = (course.sessions.is_empty(), error.clone()) {
+                console.print(&(line(&ErrorDocument { error }) + "\n"));
+                return;
+            }
+            let sessions = course.sessions.iter().map(|session| SessionRow::new(session, only)).collect();
+            let document = Document {
+                policy: PolicyRow::new(program),
+                sessions,
+                totals: course.totals,
+                error,
+                skipped: course.skipped.clone(),
+            };
+            console.print(&(line(&document) + "\n"));
+        }
+    }
+}
+
+fn exit(flags: &Replay, course: &Course) -> Exit {
+    let totals = &course.totals;
+    let mut exit = Exit::Done;
+    if totals.checks == 0 && !flags.allow_empty {
+        exit = exit.and(Exit::Nothing);
+    }
+    if totals.ask + totals.deny > 0 || flags.strict && course.assumed {
+        exit = exit.and(Exit::Refused);
+    }
+    if totals.errors > 0 {
+        exit = exit.and(Exit::Broken);
+    }
+    exit
+}

@@ -1,0 +1,83 @@
+//! Findings about policies.
+
+use serde::Serialize;
+
+use crate::report::text::Color;
+use crate::source::{self, Diagnostic, Label, Severity, Sources};
+
+/// `{"findings": […]}`
+#[derive(Debug, Serialize)]
+pub struct FindingsDocument<'a> {
+    /// In the order in which they were met.
+    pub findings: Vec<FindingRow<'a>>,
+}
+
+impl<'a> FindingsDocument<'a> {
+    /// All findings about these texts.
+    #[must_use]
+    pub fn new(sources: &'a Sources, findings: &'a [Diagnostic]) -> Self {
+        Self { findings: findings.iter().map(|finding| FindingRow::new(sources, finding)).collect() }
+    }
+}
+
+/// One finding. Lines and columns count from 1, columns in characters; the end is the place after the last character.
+#[derive(Debug, Serialize)]
+pub struct FindingRow<'a> {
+    code: &'static str,
+    severity: &'static str,
+    file: &'a str,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    message: &'a str,
+    help: &'a str,
+    related: Vec<RelatedRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RelatedRow<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    message: &'a str,
+}
+
+impl<'a> FindingRow<'a> {
+    fn new(sources: &'a Sources, finding: &'a Diagnostic) -> Self {
+        let span = finding.primary.span;
+        let (start, end) = (sources.place(span), sources.end_place(span));
+        let related = |label: &'a Label| {
+            let place = sources.place(label.span);
+            let file = &sources.file(label.span.file).name;
+            RelatedRow { file, line: place.line, column: place.column, message: &label.text }
+        };
+        Self {
+            code: finding.code,
+            severity: match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            },
+            file: &sources.file(span.file).name,
+            line: start.line,
+            column: start.column,
+            end_line: end.line,
+            end_column: end.column,
+            message: &finding.message,
+            help: &finding.help,
+            related: finding.secondary.iter().map(related).collect(),
+        }
+    }
+}
+
+/// Findings for people, each with its piece of text.
+#[must_use]
+pub fn findings(sources: &Sources, findings: &[Diagnostic], color: Color) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let drawn = source::render(sources, finding, color == Color::Always);
+        out.push_str(drawn.trim_end());
+        out.push_str("\n\n");
+    }
+    out
+}

@@ -1,0 +1,173 @@
+//! What happens in a session written by hand, to its graph.
+
+use crate::lineage::RecordId;
+use crate::monitor::Monitor;
+use crate::records::given::{Given, GivenCall, GivenEdge};
+use crate::records::{Approval, ApprovalScope, CallNumber, Graph, RecordEvent, Role, SessionFact, Status};
+use crate::scenario::entry::{Access, Confirm, GivenRecord, Happening, Outcome};
+
+/// What an entry did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Applied {
+    /// The graph has it.
+    Done,
+    /// It sets the time of later checks.
+    Clock(String),
+}
+
+/// Lets one entry happen.
+///
+/// # Errors
+/// An id that is used twice, or one that does not exist.
+pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied, String> {
+    let graph = monitor.graph_mut();
+    match event {
+        Happening::Record(record) => {
+            let seq = graph.records().len();
+            graph.add(given(record, seq))?;
+        }
+        Happening::Outcome(outcome) => answer(graph, outcome)?,
+        Happening::Confirm(confirm) => confirmation(graph, confirm)?,
+        Happening::State { access, scope, key, value } => {
+            let (scope, key, value) = (scope.clone(), key.clone(), value.clone());
+            let fact = match access {
+                Access::Write(id) => {
+                    SessionFact::StateWrite { record: record(graph, id)?, scope, key, value }
+                }
+                Access::Read(id) => SessionFact::StateRead { record: record(graph, id)?, scope, key, value },
+            };
+            graph.note(fact);
+        }
+        Happening::Artifact { access, filename, version } => {
+            let (filename, version) = (filename.clone(), *version);
+            let fact = match access {
+                Access::Write(id) => {
+                    SessionFact::ArtifactWrite { record: record(graph, id)?, filename, version }
+                }
+                Access::Read(id) => {
+                    SessionFact::ArtifactRead { record: record(graph, id)?, filename, version }
+                }
+            };
+            graph.note(fact);
+        }
+        Happening::ToolSource { tool, source } => {
+            graph.note(SessionFact::ToolSource { tool: tool.clone(), source: source.clone() });
+        }
+        Happening::SessionUser(id) => graph.note(SessionFact::SessionUser { id: id.clone() }),
+        Happening::Clock(time) => return Ok(Applied::Clock(time.clone())),
+    }
+    Ok(Applied::Done)
+}
+
+fn given(record: &GivenRecord, seq: usize) -> Given {
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    let event = record.event.as_ref().map(|event| RecordEvent {
+        event_id: event.event_id.clone(),
+        invocation_id: event.invocation_id.clone(),
+        author: event.author.clone(),
+        branch: event.branch.clone(),
+        seq: event.seq.unwrap_or(seq),
+        time: event.time.clone(),
+    });
+    let call = |call: &crate::scenario::entry::GivenCall| GivenCall {
+        id: call.id.clone(),
+        tool: call.tool.clone(),
+        arguments: call.arguments.clone(),
+    };
+    let edge = |edge: &crate::scenario::entry::GivenEdge| GivenEdge {
+        from: edge.from.clone(),
+        principal: edge.principal.clone(),
+        entity: edge.entity.clone(),
+        index: edge.index,
+        proximal: edge.proximal,
+    };
+    Given {
+        id: record.id.clone(),
+        role: record.role,
+        agent: record.agent.clone(),
+        text: record.text.clone(),
+        calls: record.calls.iter().map(call).collect(),
+        metadata: record.metadata.clone(),
+        result_of: record.result_of.clone(),
+        inputs: record.inputs.clone(),
+        edges: record.edges.iter().map(edge).collect(),
+        entity: record.entity.clone(),
+        principal: record.principal.clone(),
+        event,
+    }
+}
+
+fn record(graph: &Graph, id: &str) -> Result<RecordId, String> {
+    graph.record_of(id).ok_or_else(|| format!("there is no record `{id}`"))
+}
+
+/// The call of that id, or the only call of the record of that id.
+fn call(graph: &Graph, id: &str) -> Result<CallNumber, String> {
+    if let Some(call) = graph.call_named(id) {
+        return Ok(call);
+    }
+    let record = graph.record_of(id);
+    let mut found = graph.calls().iter().enumerate().filter(|(_, call)| Some(call.record) == record);
+    match (found.next(), found.next()) {
+        (Some((at, _)), None) => Ok(CallNumber(u32::try_from(at).unwrap_or(u32::MAX))),
+        _ => Err(format!("there is no call `{id}`")),
+    }
+}
+
+/// A call is answered: the response is a record computed from the call's.
+fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
+    let number = call(graph, &outcome.call)?;
+    if outcome.status == Status::Running {
+        graph.start(number);
+        return Ok(());
+    }
+    let Some(made) = graph.calls().get(number.0 as usize).cloned() else {
+        return Err(format!("there is no call `{}`", outcome.call));
+    };
+    let input = graph.records().get(made.record.0 as usize).map(|record| record.id.clone());
+    let id = outcome.id.clone().unwrap_or_else(|| format!("{}:{}", outcome.call, outcome.status.name()));
+    let (call_id, tool, arguments) = (made.call_id, made.tool, made.arguments);
+    let is_result = outcome.status == Status::Ok;
+    let record = graph.add(Given {
+        id,
+        role: Role::Agent,
+        agent: outcome.agent.clone().unwrap_or(made.agent),
+        text: outcome.text.clone().unwrap_or_default(),
+        calls: Vec::new(),
+        metadata: None,
+        result_of: None,
+        inputs: input.into_iter().collect(),
+        edges: Vec::new(),
+        entity: String::new(),
+        principal: String::new(),
+        event: None,
+    })?;
+    let (t, a) = (tool.clone(), arguments.clone());
+    graph.note(SessionFact::ToolOutput { record, tool: t, arguments: a });
+    if is_result {
+        let (tool, arguments) = (tool.clone(), arguments.clone());
+        graph.note(SessionFact::ToolResult { record, tool, arguments });
+    }
+    graph.note(SessionFact::ToolOutcome { record, call_id, tool, arguments, status: outcome.status });
+    graph.settle(number, outcome.status);
+    Ok(())
+}
+
+fn confirmation(graph: &mut Graph, confirm: &Confirm) -> Result<(), String> {
+    let number = call(graph, &confirm.call)?;
+    let Some(made) = graph.calls().get(number.0 as usize) else {
+        return Err(format!("there is no call `{}`", confirm.call));
+    };
+    let (record, call_id) = (made.record, made.call_id.clone());
+    let approval = Approval { confirmed: confirm.answer, scope: ApprovalScope::All, time: String::new() };
+    graph.set_approval(number, approval);
+    graph.note(SessionFact::Confirmation {
+        record,
+        call_id,
+        confirmed: confirm.answer,
+        hint: confirm.hint.clone(),
+        payload: confirm.payload.clone(),
+        principal: confirm.principal.clone(),
+    });
+    Ok(())
+}

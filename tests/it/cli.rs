@@ -1,0 +1,227 @@
+//! Commands from their arguments to their exit code.
+
+use std::ffi::OsString;
+
+use gatelog::cli::{Console, Exit, execute};
+use gatelog::report::text::Color;
+use serde_json::Value;
+
+struct Ran {
+    exit: Exit,
+    out: String,
+    err: String,
+}
+
+/// Runs a command line in which `@` stands for the folder of fixtures.
+fn gatelog(line: &str, input: &str) -> Ran {
+    let words = line.split(' ').filter(|word| !word.is_empty());
+    let arguments =
+        std::iter::once("gatelog".to_owned()).chain(words.map(|word| word.replace('@', "fixtures/cli/")));
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut input = input.as_bytes();
+    let mut console = Console::new(&mut input, &mut out, &mut err, Color::Never);
+    let exit = execute(arguments.map(OsString::from), &mut console);
+    Ran { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+}
+
+#[test]
+fn exit_codes_tell_refused_from_broken_from_nothing() {
+    let rows = [
+        ("replay --policy @policy.dl @allowed.json", 0),
+        ("replay --policy @policy.dl @session.json", 1),
+        ("replay --policy @policy.dl @session.json @allowed.json", 1),
+        ("replay --policy @policy.dl @allowed.json @session.json", 1),
+        ("replay --policy @policy.dl @stopped.json", 2),
+        ("replay --policy @policy.dl @session.json @stopped.json", 2),
+        ("replay --policy @policy.dl @missing.json", 2),
+        ("replay --policy @policy.dl @allowed.json @missing.json", 2),
+        ("replay --policy @missing.dl @allowed.json", 2),
+        ("replay --policy @broken.dl @session.json", 2),
+        ("replay --policy @policy.dl @no-calls.json", 3),
+        ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
+        ("replay --policy @policy.dl @allowed.json --anonymous", 1),
+        ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
+        ("replay --policy @policy.dl @allowed.json --parts full", 2),
+        ("replay --policy @policy.dl", 2),
+        ("check @policy.dl", 0),
+        ("check @broken.dl", 2),
+        ("check @includes.dl", 0),
+        ("check @inner/outside.dl", 2),
+        ("check @missing.dl", 2),
+        ("check @folder", 2),
+        ("test @passing.test.yaml", 0),
+        ("test @failing.test.yaml", 1),
+        ("test @empty.test.yaml", 2),
+        ("test @passing.test.yaml --filter nothing-is-called-so", 3),
+        ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
+        ("test @", 2),
+        ("records @session.json", 0),
+        ("records @stopped.json", 2),
+        ("facts --policy @policy.dl --session @session.json ToolResult", 0),
+        ("facts --policy @policy.dl --session @session.json ToolResults", 2),
+        ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
+        ("facts --policy @policy.dl --session @stopped.json ToolResult", 2),
+        ("version", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("", 2),
+        ("frobnicate", 2),
+    ];
+    for (line, expected) in rows {
+        let ran = gatelog(line, "");
+        assert_eq!(ran.exit.code(), expected, "{line}\n{}\n{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn machine_output_is_one_document_whatever_happens() {
+    let rows = [
+        ("replay --policy @policy.dl @session.json --format json", "/sessions/0/checks/1/verdict", "deny"),
+        (
+            "replay --policy @broken.dl @session.json --format json",
+            "/findings/0/file",
+            "fixtures/cli/broken.dl",
+        ),
+        (
+            "replay --policy @policy.dl @missing.json --format json",
+            "/error/file",
+            "fixtures/cli/missing.json",
+        ),
+        ("replay --policy @missing.dl @session.json --format json", "/error/file", "fixtures/cli/missing.dl"),
+        ("replay --policy @policy.dl @folder @missing.json --format json", "/error/kind", "unreadable"),
+        ("replay --policy @policy.dl @stopped.json --format json", "/sessions/0/error/kind", "bad_number"),
+        ("check @broken.dl --format json", "/findings/0/severity", "error"),
+        (
+            "facts --policy @policy.dl --session @session.json ToolResult --format json",
+            "/relations/0/rows/0/1",
+            "pay",
+        ),
+        (
+            "facts --policy @policy.dl --session @session.json ToolResults --format json",
+            "/error/kind",
+            "unknown_relation",
+        ),
+        ("test @failing.test.yaml --format json", "/cases/0/failures/0/got", "deny"),
+        ("test @empty.test.yaml --format json", "/errors/0/text", "the case `nothing` has no check"),
+        ("version --json", "/name", "gatelog"),
+    ];
+    for (line, pointer, expected) in rows {
+        let ran = gatelog(line, "");
+        assert_eq!(json(&ran).pointer(pointer), Some(&Value::from(expected)), "{line}\n{}", ran.out);
+        assert_eq!(ran.err, "", "{line}");
+    }
+}
+
+#[test]
+fn a_replay_row_has_what_the_contract_says() {
+    let document = json(&gatelog("replay --policy @policy.dl @session.json -f json", ""));
+    assert_eq!(document["policy"]["files"], Value::from(vec!["fixtures/cli/policy.dl"]));
+    assert_eq!(document["totals"]["deny"], 1);
+    let row = &document["sessions"][0]["checks"][1];
+    let expected = serde_json::json!({
+        "event_id": "e4", "call_id": "c2", "agent": "payer", "tool": "pay",
+        "args": {"amount": 900, "to": "acme"}, "verdict": "deny", "outcome": "ok",
+        "reasons": [{"kind": "denied", "rule": "over-limit", "file": "fixtures/cli/policy.dl", "line": 6,
+            "text": "amount 900 is over the limit", "suggestions": ["split the payment"]}],
+        "transforms": [],
+    });
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&row[key], value, "{key}");
+    }
+    assert!(row["seq"].is_number() && row.get("asked").is_none());
+}
+
+#[test]
+fn lines_are_checks_and_ends_of_sessions() {
+    let ran = gatelog("replay --policy @policy.dl @folder -f jsonl", "");
+    let kinds: Vec<_> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(kinds, ["check", "check", "session", "check", "session"]);
+    let only = gatelog("replay --policy @policy.dl @folder -f jsonl --only deny", "");
+    assert_eq!(only.out.lines().count(), 3);
+    assert_eq!(only.exit, Exit::Refused);
+}
+
+#[test]
+fn text_says_what_was_denied_and_why() {
+    let ran = gatelog("replay --policy @policy.dl @folder", "");
+    for part in [
+        "denied: amount 900 is over the limit  (over-limit, fixtures/cli/policy.dl:6)",
+        "try: split the payment",
+        "1 of 2 sessions has calls that are not allowed",
+        "3 calls: 2 allow, 0 ask, 1 deny (1 of those not allowed ran all the same)",
+        "skipped: `fixtures/cli/folder/README.txt`",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+    assert_eq!(gatelog("replay -q --policy @policy.dl @folder", "").out, "");
+}
+
+#[test]
+fn one_request_is_judged_alone_or_as_the_next_of_a_session() {
+    let pay = |amount: u32| format!(r#"{{"tool":"pay","args":{{"amount":{amount}}}}}"#);
+    let alone = "decide --policy @policy.dl";
+    let next = "decide --policy @policy.dl --session @session.json";
+    let rows = [
+        (alone, pay(5), 0),
+        (alone, pay(900), 1),
+        (alone, pay(70), 1),
+        (alone, format!("{{\"actions\":[{}, {}]}}", pay(5), pay(6)), 0),
+        (alone, "{\"actions\":[]}".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"tool\":\"x\"}".to_owned(), 2),
+        (alone, "{\"tol\":\"pay\"}".to_owned(), 2),
+        (alone, "tool: pay".to_owned(), 2),
+        (next, pay(5), 0),
+        (next, pay(900), 1),
+        (next, format!("{{\"actions\":[{}],\"current\":[\"no-such-record\"]}}", pay(5)), 2),
+        ("decide --policy @policy.dl --session @stopped.json", pay(5), 2),
+    ];
+    for (line, input, expected) in rows {
+        let ran = gatelog(line, &input);
+        assert_eq!(ran.exit.code(), expected, "{line} < {input}\n{}\n{}", ran.out, ran.err);
+    }
+    let ran = gatelog("decide --policy @policy.dl -f json", &pay(900));
+    assert_eq!(json(&ran)["checks"][0]["reasons"][0]["rule"], "over-limit");
+    let bad = gatelog(alone, "{\n  \"tool\": NaN}");
+    assert!(bad.err.contains("2:11"), "{}", bad.err);
+}
+
+#[test]
+fn a_failing_test_shows_what_came_and_why() {
+    let ran = gatelog("test @failing.test.yaml", "");
+    for part in [
+        "FAIL fixtures/cli/failing.test.yaml:3: too strict",
+        "verdict: expected allow",
+        "got      deny",
+        "denied: amount 900 is over the limit  (over-limit, policy.dl:6)",
+        "1 case: 0 passed, 1 failed",
+    ] {
+        assert!(ran.out.contains(part), "{part}\n{}", ran.out);
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    struct Closed;
+    impl std::io::Write for Closed {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        }
+    }
+    let mut err = Vec::new();
+    let (mut input, mut out) = (std::io::empty(), Closed);
+    let mut console = Console::new(&mut input, &mut out, &mut err, Color::Never);
+    let words = ["gatelog", "replay", "--policy", "fixtures/cli/policy.dl", "fixtures/cli/session.json"];
+    assert_eq!(execute(words.map(OsString::from), &mut console), Exit::Refused);
+    assert_eq!(err, b"");
+}
