@@ -3,3 +3,5 @@
 mod cli;
 mod recording;
 mod program;
+mod oracle;
+mod random;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gatelog::functor::{self, Argument, Cache, Mode, Output};
 use gatelog::program::{
-    Aggregate, AggregateFunction, Arithmetic, Atom, Call, Comparison, Function, Literal, Operator, Origin, Program,
-    RelationId, Rule, Term, VariableId,
+    Aggregate, AggregateFunction, Arithmetic, Atom, Call, Comparison, Function, Literal, Operator, Origin,
+    Program, RelationId, Rule, Term, VariableId,
 };
 use gatelog::value::{ConstructorId, Kind, Symbol, Word};
 
@@ -59,8 +59,13 @@ impl Oracle<'_> {
         let kinds = self.column_kinds(rule.head.relation);
         let mut grew = false;
         for bindings in self.solve(&rule.body.iter().collect::<Vec<_>>(), Bindings::new()) {
-            let values: Vec<Option<Value>> =
-                rule.head.terms.iter().zip(&kinds).map(|(term, &kind)| self.value(term, kind, &bindings)).collect();
+            let values: Vec<Option<Value>> = rule
+                .head
+                .terms
+                .iter()
+                .zip(&kinds)
+                .map(|(term, &kind)| self.value(term, kind, &bindings))
+                .collect();
             if let Some(tuple) = values.into_iter().collect::<Option<Vec<Value>>>() {
                 grew |= self.facts.entry(rule.head.relation).or_default().insert(tuple);
             }
@@ -85,11 +90,13 @@ impl Oracle<'_> {
             let ways = self.literal(literal, &bindings);
             return ways.into_iter().flat_map(|way| self.solve(&rest, way)).collect();
         }
-        let (now, rest): (Vec<&Literal>, Vec<&Literal>) = literals.iter().partition(|literal| ready(literal, &bindings));
+        let (now, rest): (Vec<&Literal>, Vec<&Literal>) =
+            literals.iter().partition(|literal| ready(literal, &bindings));
         assert!(!now.is_empty(), "a grounded rule always has a literal that is ready");
         let before = self.failed;
         self.failed = false;
-        let choices: Vec<Vec<Bindings>> = now.iter().map(|literal| self.literal(literal, &bindings)).collect();
+        let choices: Vec<Vec<Bindings>> =
+            now.iter().map(|literal| self.literal(literal, &bindings)).collect();
         let failed = std::mem::replace(&mut self.failed, before);
         if failed {
             self.failed = true;
@@ -98,7 +105,10 @@ impl Oracle<'_> {
         let mut ways = vec![bindings];
         for choice in choices {
             let join = |way: &Bindings| {
-                choice.iter().map(|more| way.iter().chain(more).map(|(k, v)| (*k, v.clone())).collect()).collect::<Vec<_>>()
+                choice
+                    .iter()
+                    .map(|more| way.iter().chain(more).map(|(k, v)| (*k, v.clone())).collect())
+                    .collect::<Vec<_>>()
             };
             ways = ways.iter().flat_map(join).collect();
         }
@@ -145,7 +155,13 @@ impl Oracle<'_> {
         }
         for tuple in tuples {
             let mut way = bindings.clone();
-            if atom.terms.iter().zip(&kinds).zip(&tuple).all(|((term, &kind), value)| self.unify(term, kind, value, &mut way)) {
+            if atom
+                .terms
+                .iter()
+                .zip(&kinds)
+                .zip(&tuple)
+                .all(|((term, &kind), value)| self.unify(term, kind, value, &mut way))
+            {
                 ways.push(way);
             }
         }
@@ -167,7 +183,11 @@ impl Oracle<'_> {
                 let kinds = self.field_kinds(*constructor);
                 *built_with == constructor.0
                     && parts.len() == fields.len()
-                    && fields.iter().zip(&kinds).zip(parts).all(|((f, &k), part)| self.unify(f, k, part, bindings))
+                    && fields
+                        .iter()
+                        .zip(&kinds)
+                        .zip(parts)
+                        .all(|((f, &k), part)| self.unify(f, k, part, bindings))
             }
             Term::Constant(_) | Term::Construct(..) | Term::Call(_) => {
                 self.value(term, kind, bindings).is_some_and(|known| known == *value)
@@ -234,7 +254,8 @@ impl Oracle<'_> {
             Term::Wildcard => None,
             Term::Construct(constructor, fields) => {
                 let kinds = self.field_kinds(*constructor);
-                let parts: Vec<_> = fields.iter().zip(kinds).map(|(field, kind)| self.value(field, kind, bindings)).collect();
+                let parts: Vec<_> =
+                    fields.iter().zip(kinds).map(|(field, kind)| self.value(field, kind, bindings)).collect();
                 Some(Value::Compound(constructor.0, parts.into_iter().collect::<Option<_>>()?))
             }
             Term::Call(call) => self.call(call, bindings),
@@ -249,30 +270,34 @@ impl Oracle<'_> {
             Kind::Symbol => Value::Text(self.program.pool.text(word.as_symbol()).to_owned()),
             Kind::Compound => {
                 let (constructor, words) = self.program.pool.fields(word.as_compound());
-                let parts = words.iter().zip(self.field_kinds(constructor)).map(|(&word, kind)| self.constant(word, kind));
+                let parts = words
+                    .iter()
+                    .zip(self.field_kinds(constructor))
+                    .map(|(&word, kind)| self.constant(word, kind));
                 Value::Compound(constructor.0, parts.collect())
             }
         }
     }
 
     fn arguments(&mut self, call: &Call, bindings: &Bindings) -> Option<Vec<Value>> {
-        let values: Vec<_> =
-            call.arguments.iter().zip(&call.kinds).map(|(term, &kind)| self.value(term, kind, bindings)).collect();
+        let values: Vec<_> = call
+            .arguments
+            .iter()
+            .zip(&call.kinds)
+            .map(|(term, &kind)| self.value(term, kind, bindings))
+            .collect();
         values.into_iter().collect()
     }
 
     fn call(&mut self, call: &Call, bindings: &Bindings) -> Option<Value> {
         let values = self.arguments(call, bindings)?;
         let result = match call.function {
-            Function::Functor { id, .. } => {
-                functor::call(id, &as_arguments(&values), &mut Cache::default()).map(|output| output.map(output_value))
-                    .map_err(|_| ())
-            }
+            Function::Functor { id, .. } => functor::call(id, &as_arguments(&values), &mut Cache::default())
+                .map(|output| output.map(output_value))
+                .map_err(|_| ()),
             Function::Arithmetic(operator, _) => arithmetic(operator, &values).map(Some),
             Function::Cast(..) => match values.as_slice() {
-                [Value::Number(n)] => {
-                    u64::try_from(*n).map(|n| Some(Value::Unsigned(n))).map_err(|_| ())
-                }
+                [Value::Number(n)] => u64::try_from(*n).map(|n| Some(Value::Unsigned(n))).map_err(|_| ()),
                 [Value::Unsigned(n)] => i64::try_from(*n).map(|n| Some(Value::Number(n))).map_err(|_| ()),
                 _ => Ok(values.into_iter().next()),
             },
@@ -300,19 +325,27 @@ impl Oracle<'_> {
                     }
                 }
             }
-            (_, [Value::Number(from), Value::Number(to)]) if from <= to => (*from..*to).map(Value::Number).collect(),
-            (_, [Value::Number(from), Value::Number(to)]) => (*to + 1..=*from).rev().map(Value::Number).collect(),
+            (_, [Value::Number(from), Value::Number(to)]) if from <= to => {
+                (*from..*to).map(Value::Number).collect()
+            }
+            (_, [Value::Number(from), Value::Number(to)]) => {
+                (*to + 1..=*from).rev().map(Value::Number).collect()
+            }
             (function, values) => panic!("no random program holds {function:?} of {values:?}"),
         }
     }
 
     fn aggregate(&mut self, aggregate: &Aggregate, bindings: &Bindings) -> Vec<Bindings> {
-        let outer: Bindings =
-            bindings.iter().filter(|(variable, _)| aggregate.outer.contains(variable)).map(|(k, v)| (*k, v.clone())).collect();
+        let outer: Bindings = bindings
+            .iter()
+            .filter(|(variable, _)| aggregate.outer.contains(variable))
+            .map(|(k, v)| (*k, v.clone()))
+            .collect();
         let ways = self.solve(&aggregate.body.iter().collect::<Vec<_>>(), outer);
         let mut rows: Vec<(Vec<Value>, Option<Value>, Bindings)> = Vec::new();
         for way in ways {
-            let key: Vec<Value> = aggregate.distinct.iter().flatten().filter_map(|v| way.get(v).cloned()).collect();
+            let key: Vec<Value> =
+                aggregate.distinct.iter().flatten().filter_map(|v| way.get(v).cloned()).collect();
             if aggregate.distinct.is_some() && rows.iter().any(|(other, ..)| *other == key) {
                 continue;
             }
@@ -329,7 +362,10 @@ impl Oracle<'_> {
         let chosen: Vec<&Bindings> = if aggregate.witnesses.is_empty() {
             vec![bindings]
         } else {
-            rows.iter().filter(|(_, target, _)| target.as_ref() == Some(&result)).map(|(.., way)| way).collect()
+            rows.iter()
+                .filter(|(_, target, _)| target.as_ref() == Some(&result))
+                .map(|(.., way)| way)
+                .collect()
         };
         let mut all = Vec::new();
         for chosen in chosen {
@@ -337,14 +373,20 @@ impl Oracle<'_> {
             for witness in &aggregate.witnesses {
                 way.insert(*witness, chosen[witness].clone());
             }
-            if self.unify(&Term::Variable(aggregate.result), aggregate.kind, &result, &mut way) && !all.contains(&way) {
+            if self.unify(&Term::Variable(aggregate.result), aggregate.kind, &result, &mut way)
+                && !all.contains(&way)
+            {
                 all.push(way);
             }
         }
         all
     }
 
-    fn aggregated(&mut self, aggregate: &Aggregate, rows: &[(Vec<Value>, Option<Value>, Bindings)]) -> Option<Value> {
+    fn aggregated(
+        &mut self,
+        aggregate: &Aggregate,
+        rows: &[(Vec<Value>, Option<Value>, Bindings)],
+    ) -> Option<Value> {
         let targets: Vec<&Value> = rows.iter().filter_map(|(_, target, _)| target.as_ref()).collect();
         match aggregate.function {
             AggregateFunction::Count => Some(Value::Number(i64::try_from(rows.len()).unwrap())),
@@ -391,7 +433,9 @@ fn takes(term: &Term, bindings: &Bindings) -> bool {
 fn ready(literal: &Literal, bindings: &Bindings) -> bool {
     match literal {
         Literal::Positive(_) => true,
-        Literal::Negative(atom) => atom.terms.iter().all(|term| *term == Term::Wildcard || bound(term, bindings)),
+        Literal::Negative(atom) => {
+            atom.terms.iter().all(|term| *term == Term::Wildcard || bound(term, bindings))
+        }
         Literal::Test(test) => {
             let (left, right) = (bound(&test.left, bindings), bound(&test.right, bindings));
             let equal = test.operator == Operator::Equal;
@@ -399,7 +443,9 @@ fn ready(literal: &Literal, bindings: &Bindings) -> bool {
                 || (equal && left && takes(&test.right, bindings))
                 || (equal && right && takes(&test.left, bindings))
         }
-        Literal::Aggregate(aggregate) => aggregate.outer.iter().all(|variable| bindings.contains_key(variable)),
+        Literal::Aggregate(aggregate) => {
+            aggregate.outer.iter().all(|variable| bindings.contains_key(variable))
+        }
     }
 }
 

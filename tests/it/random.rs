@@ -97,12 +97,17 @@ fn test() -> impl Strategy<Value = String> {
         (text(), text()).prop_map(|(a, b)| format!("match({a}, {b})")),
         (text(), number()).prop_map(|(a, b)| format!("{a} = cat(\"r\", to_string({b}))")),
         (number(), text()).prop_map(|(a, b)| format!("{a} = to_number({b})")),
-        (text(), number()).prop_map(|(a, b)| format!("{a} = @json_each_str(\"[\\\"r1\\\",\\\"t1\\\",3]\", \"\"), {b} > 0")),
+        (text(), number())
+            .prop_map(|(a, b)| format!("{a} = @json_each_str(\"[\\\"r1\\\",\\\"t1\\\",3]\", \"\"), {b} > 0")),
     ]
 }
 
 fn literal(level: usize) -> impl Strategy<Value = String> {
-    let aggregate = (number(), prop::sample::select(vec!["count : ", "sum w : ", "max w : ", "min w : "]), atom_without_own())
+    let aggregate = (
+        number(),
+        prop::sample::select(vec!["count : ", "sum w : ", "max w : ", "min w : "]),
+        atom_without_own(),
+    )
         .prop_map(|(result, kind, atom)| format!("{result} = {kind}{{ A(w, _), {atom} }}"));
     prop_oneof![
         8 => atom(level),
@@ -128,11 +133,16 @@ fn rule() -> impl Strategy<Value = String> {
             _ => (number(), text()).prop_map(|(a, b)| format!("P4({a}, {b})")).boxed(),
         };
         // Atoms that bind most variables come along, so that most rules are grounded.
-        let binders = prop::sample::subsequence(vec!["A(x, y)", "C(s, z)", "CurrentDepends(t)", "B(x)", "C(t, y)"], 2..5);
-        (head, binders, prop::collection::vec(literal(relation + 1), 0..4)).prop_map(|(head, binders, body)| {
-            let all: Vec<String> = binders.into_iter().map(str::to_owned).chain(body).collect();
-            format!("{head} :- {}.", all.join(", "))
-        })
+        let binders = prop::sample::subsequence(
+            vec!["A(x, y)", "C(s, z)", "CurrentDepends(t)", "B(x)", "C(t, y)"],
+            2..5,
+        );
+        (head, binders, prop::collection::vec(literal(relation + 1), 0..4)).prop_map(
+            |(head, binders, body)| {
+                let all: Vec<String> = binders.into_iter().map(str::to_owned).chain(body).collect();
+                format!("{head} :- {}.", all.join(", "))
+            },
+        )
     })
 }
 
@@ -146,7 +156,8 @@ fn facts() -> impl Strategy<Value = String> {
         1 => format!("S({x}, $Line([{n}, \"t{n}\"]))."),
         _ => format!("S({x}, $Empty())."),
     });
-    prop::collection::vec(prop_oneof![3 => a, 1 => b, 2 => c, 1 => s], 0..14).prop_map(|facts| facts.join("\n"))
+    prop::collection::vec(prop_oneof![3 => a, 1 => b, 2 => c, 1 => s], 0..14)
+        .prop_map(|facts| facts.join("\n"))
 }
 
 fn session() -> impl Strategy<Value = Vec<Node>> {
@@ -160,8 +171,11 @@ fn load(text: &str) -> Option<Program> {
 }
 
 fn given(at: usize, node: &Node) -> Given {
-    let mut inputs: Vec<String> =
-        if at == 0 { Vec::new() } else { node.inputs.iter().map(|index| format!("r{}", index.index(at))).collect() };
+    let mut inputs: Vec<String> = if at == 0 {
+        Vec::new()
+    } else {
+        node.inputs.iter().map(|index| format!("r{}", index.index(at))).collect()
+    };
     inputs.sort();
     inputs.dedup();
     Given {
@@ -204,7 +218,10 @@ fn host_facts(program: &Program, session: &[Node], current: &[String]) -> Facts 
         add("Current", vec![text(id)]);
     }
     let call = vec![text("go"), text("{}")];
-    add("Actions", vec![Value::Unsigned(0), Value::Compound(program.types.variant("CallTool").unwrap().0, call)]);
+    add(
+        "Actions",
+        vec![Value::Unsigned(0), Value::Compound(program.types.variant("CallTool").unwrap().0, call)],
+    );
     add("Principal", vec![text("p")]);
     facts
 }
@@ -226,9 +243,12 @@ fn value(program: &Program, datum: &Datum) -> Value {
 fn compare(program: &Program, session: &[Node], ends: &[usize]) {
     let relations: Vec<RelationId> = oracle::derived(program)
         .into_iter()
-        .filter(|relation| !program.relations[relation.0 as usize].columns.iter().any(|column| {
-            program.types.get(column.type_id).name == "Pair" || program.types.get(column.type_id).name == "Action"
-        }))
+        .filter(|relation| {
+            !program.relations[relation.0 as usize].columns.iter().any(|column| {
+                program.types.get(column.type_id).name == "Pair"
+                    || program.types.get(column.type_id).name == "Action"
+            })
+        })
         .chain(["CurrentDepends", "ReachableFrom"].iter().filter_map(|name| program.relation(name)))
         .collect();
     let settings = Settings {
@@ -243,16 +263,21 @@ fn compare(program: &Program, session: &[Node], ends: &[usize]) {
             monitor.graph_mut().add(given(at, &session[at])).unwrap();
         }
         recorded = end;
-        let current: Vec<String> = (0..recorded).rev().step_by(2).take(2).map(|at| format!("r{at}")).collect();
+        let current: Vec<String> =
+            (0..recorded).rev().step_by(2).take(2).map(|at| format!("r{at}")).collect();
         let go = Action::CallTool { tool: "go".to_owned(), arguments: "{}".to_owned() };
         let request = Request { current: current.clone(), actions: vec![(go, Vec::new())], clock: None };
-        let expected = oracle::evaluate(program, &host_facts(program, &session[..recorded], &current), &relations);
+        let expected =
+            oracle::evaluate(program, &host_facts(program, &session[..recorded], &current), &relations);
         let rows = monitor.rows(&request, &relations);
         match (expected, rows) {
             (Ok(expected), Ok(rows)) => {
                 for rows in rows {
-                    let ours: BTreeSet<Vec<Value>> =
-                        rows.rows.iter().map(|row| row.iter().map(|cell| value(program, cell)).collect()).collect();
+                    let ours: BTreeSet<Vec<Value>> = rows
+                        .rows
+                        .iter()
+                        .map(|row| row.iter().map(|cell| value(program, cell)).collect())
+                        .collect();
                     let theirs = expected.get(&rows.relation).cloned().unwrap_or_default();
                     let name = &program.relations[rows.relation.0 as usize].name;
                     assert_eq!(ours, theirs, "`{name}` after {recorded} records");
