@@ -1,4 +1,9 @@
 //! Questions about the graph of rules, asked in Datalog.
+#![expect(
+    clippy::disallowed_types,
+    clippy::iter_over_hash_type,
+    reason = "rules written with crepe walk hash sets; what comes out is sorted"
+)]
 
 use std::collections::BTreeSet;
 

@@ -64,12 +64,14 @@ impl<'a> Builder<'a> {
         if !of_prelude {
             rule.heads.iter().for_each(|head| check_open(head, self.schema, self.findings));
             annotations::check_keys(&rule.annotations, self.findings);
-            lints::single_use(rule, self.findings);
         }
         if !check_alternatives(rule, self.findings) {
             return;
         }
         let alternatives = self.alternatives(rule);
+        if !of_prelude {
+            lints::single_use(rule, self.findings);
+        }
         let notes: Vec<_> = rule
             .heads
             .iter()
@@ -110,8 +112,10 @@ impl<'a> Builder<'a> {
         body: &[Flat<'r>],
         elsewhere: &BTreeSet<&'r str>,
     ) -> Alternative {
+        let before = self.findings.errors();
         let draft = resolve(rule, body, elsewhere, self.schema, self.findings);
-        let inferred = infer(&draft, self.schema, self.sources, self.findings);
+        let quiet = self.findings.errors() != before;
+        let inferred = infer(&draft, self.schema, self.sources, quiet, self.findings);
         let lowered = lower(&draft, &inferred, self.schema, &mut self.pool, self.findings);
         Alternative { lowered, names: draft.names }
     }

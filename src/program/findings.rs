@@ -9,6 +9,8 @@ use crate::source::Span;
 pub(crate) struct Findings {
     list: Vec<Diagnostic>,
     seen: BTreeSet<(Span, &'static str, String)>,
+    /// Variables that were reported as unbound, with their rules.
+    unbound: BTreeSet<(Span, String)>,
     errors: usize,
 }
 
@@ -20,6 +22,16 @@ impl Findings {
             self.errors += usize::from(finding.severity == Severity::Error);
             self.list.push(finding);
         }
+    }
+
+    /// Whether a finding stands at exactly that place.
+    pub(crate) fn stands_at(&self, span: Span) -> bool {
+        self.seen.range((span, "", String::new())..).next().is_some_and(|(place, ..)| *place == span)
+    }
+
+    /// True the first time for a name of a rule.
+    pub(crate) fn first_time(&mut self, rule: Span, name: &str) -> bool {
+        self.unbound.insert((rule, name.to_owned()))
     }
 
     /// How many errors there are so far.

@@ -35,8 +35,15 @@ impl Inferred {
     }
 }
 
-/// Tells all types, or reports why not.
-pub(crate) fn infer(draft: &Draft, schema: &Schema, sources: &Sources, findings: &mut Findings) -> Inferred {
+/// Tells all types, or reports why not. With `quiet`, the draft has faults already, and a type that cannot be told is no
+/// news.
+pub(crate) fn infer(
+    draft: &Draft,
+    schema: &Schema,
+    sources: &Sources,
+    quiet: bool,
+    findings: &mut Findings,
+) -> Inferred {
     let before = findings.errors();
     let classes = Classes::new(draft.slots);
     let mut inference = Inference { draft, schema, sources, findings, classes, deferred: Vec::new() };
@@ -48,6 +55,10 @@ pub(crate) fn infer(draft: &Draft, schema: &Schema, sources: &Sources, findings:
     let mut terms = Vec::new();
     walk_literals(&draft.body, &mut |literal| terms.extend(literal_terms(literal)));
     terms.extend(draft.heads.iter().flat_map(|head| &head.terms));
+    // Literals first, so that a fault is told from the side of what takes them.
+    for term in &terms {
+        term.walk(&mut |term| inference.constant(term));
+    }
     for term in &terms {
         term.walk(&mut |term| inference.own(term));
     }
@@ -65,7 +76,7 @@ pub(crate) fn infer(draft: &Draft, schema: &Schema, sources: &Sources, findings:
     });
     draft.heads.iter().for_each(|head| inference.checked(head));
     inference.settle();
-    inference.finish(&terms, before)
+    inference.finish(&terms, quiet, before)
 }
 
 struct Inference<'a> {
@@ -107,19 +118,23 @@ impl<'a> Inference<'a> {
         }
     }
 
+    fn constant(&mut self, term: &DraftTerm) {
+        let (mask, text) = match &term.kind {
+            DraftKind::Text(_) => (Mask::of(Kind::Symbol), "a text in quotes"),
+            DraftKind::Integer(value) if *value < 0 => (Mask::SIGNED, "a number literal"),
+            DraftKind::Integer(_) => (Mask::NUMERIC, "a number literal"),
+            DraftKind::Unsigned(_) => (Mask::of(Kind::Unsigned), "an unsigned literal"),
+            DraftKind::Float(_) => (Mask::of(Kind::Float), "a float literal"),
+            _ => return,
+        };
+        self.narrow(term, mask, text.to_owned());
+        self.fits(term.slot, term.span);
+    }
+
     /// What a term says about itself and its arguments.
     fn own(&mut self, term: &'a DraftTerm) {
-        let text = |text: &str| text.to_owned();
         match &term.kind {
-            DraftKind::Text(_) => self.literal_kind(term, Mask::of(Kind::Symbol), text("a text in quotes")),
-            DraftKind::Integer(value) if *value < 0 => {
-                self.literal_kind(term, Mask::SIGNED, text("a number literal"))
-            }
-            DraftKind::Integer(_) => self.literal_kind(term, Mask::NUMERIC, text("a number literal")),
-            DraftKind::Unsigned(_) => {
-                self.literal_kind(term, Mask::of(Kind::Unsigned), text("an unsigned literal"))
-            }
-            DraftKind::Float(_) => self.literal_kind(term, Mask::of(Kind::Float), text("a float literal")),
+            DraftKind::Text(_) | DraftKind::Integer(_) | DraftKind::Unsigned(_) | DraftKind::Float(_) => {}
             DraftKind::Nil | DraftKind::Record(_) => {
                 self.narrow(term, Mask::of(Kind::Compound), "a record".to_owned());
                 self.deferred.push(term);
@@ -147,11 +162,6 @@ impl<'a> Inference<'a> {
             DraftKind::Unknown => self.classes.break_slot(term.slot),
             DraftKind::Variable(_) | DraftKind::Wildcard | DraftKind::Operator(..) => {}
         }
-    }
-
-    fn literal_kind(&mut self, term: &DraftTerm, mask: Mask, text: String) {
-        self.narrow(term, mask, text);
-        self.fits(term.slot, term.span);
     }
 
     fn fits(&mut self, slot: Slot, span: Span) {
@@ -233,7 +243,7 @@ impl<'a> Inference<'a> {
                 };
                 let word = word(aggregate.function);
                 if let Some(target) = &aggregate.target {
-                    self.narrow(target, mask, format!("`{word}` is over {}", mask.words()));
+                    self.narrow(target, mask, format!("`{word}` goes over {}", mask.words()));
                 }
                 let evidence =
                     Evidence { span: aggregate.span, text: format!("`{word}` gives {}", mask.words()) };
@@ -477,8 +487,9 @@ impl<'a> Inference<'a> {
         let fields = &self.schema.types.constructor(constructor).fields;
         if fields.len() != arguments.len() {
             let names: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
-            let message =
-                format!("record `{name}` has {} fields, and {} are given", fields.len(), arguments.len());
+            let given = arguments.len();
+            let are = if given == 1 { "is" } else { "are" };
+            let message = format!("record `{name}` has {} fields, and {given} {are} given", fields.len());
             let finding = Diagnostic::error("E0011", term.span, message)
                 .with_help(format!("its fields are [{}]", names.join(", ")));
             self.findings.push(finding);
@@ -542,7 +553,7 @@ impl<'a> Inference<'a> {
     }
 
     /// Takes defaults, and checks heads by subtype.
-    fn finish(mut self, terms: &[&DraftTerm], before: usize) -> Inferred {
+    fn finish(mut self, terms: &[&DraftTerm], quiet: bool, before: usize) -> Inferred {
         for slot in (0..self.draft.slots).map(Slot) {
             if let Some(kind) = self.classes.mask(slot).default_kind() {
                 let span = Span { file: crate::program::schema::PRELUDE_FILE, start: 0, end: 0 };
@@ -556,7 +567,7 @@ impl<'a> Inference<'a> {
         heads.into_iter().for_each(|head| self.head(head));
         let types: Vec<_> = (0..self.draft.slots).map(|slot| self.type_of(Slot(slot))).collect();
         let inferred = Inferred { types };
-        if self.findings.errors() == before {
+        if !quiet && self.findings.errors() == before {
             self.untold(terms, &inferred);
         }
         inferred

@@ -20,7 +20,7 @@ pub(crate) fn single_use(rule: &ast::Rule, findings: &mut Findings) {
     for (name, places) in &uses {
         let [span] = places[..] else { continue };
         let shown = rule.annotations.iter().any(|note| note.value.contains(&format!("{{{name}}}")));
-        if name.starts_with('_') || shown {
+        if name.starts_with('_') || shown || findings.stands_at(span) {
             continue;
         }
         let near = uses.iter().filter(|(_, places)| places.len() > 1).map(|(&other, _)| other);

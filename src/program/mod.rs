@@ -327,7 +327,7 @@ fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
         match item {
             ast::Item::Relation(declaration) => relations::declare(declaration, &mut schema, findings),
             ast::Item::Unsupported { what, span } => {
-                findings.push(relations::unsupported(&construct(what), *span))
+                findings.push(relations::unsupported(&construct(what), *span));
             }
             ast::Item::Pragma(pragma) => {
                 let message = format!("no pragma is called `{}`", pragma.name.text);

@@ -184,7 +184,7 @@ mod tests {
         let both = ast::Condition::And(vec![atom("A"), atom("B")]);
         let either = ast::Condition::Or(vec![atom("A"), atom("B")]);
         let rows = [
-            (not(both.clone()), "!A ; !B"),
+            (not(both), "!A ; !B"),
             (not(either.clone()), "!A,!B"),
             (not(not(atom("A"))), "A"),
             (ast::Condition::And(vec![either.clone(), either]), "A,A ; A,B ; B,A ; B,B"),

@@ -26,6 +26,8 @@ pub(crate) enum Position {
     Pattern,
     /// An argument of a negated atom.
     Negated,
+    /// A field of a record there.
+    NegatedField,
     /// A side of an equality.
     Equality,
     /// A field of a record on a side of an equality.
@@ -52,7 +54,7 @@ pub(crate) fn resolve<'a>(
     let heads: Vec<_> = rule.heads.iter().flat_map(|head| &head.terms).collect();
     let grounding = ground::ground(literals, &heads, None, &BTreeSet::new());
     if rule.body.is_some() {
-        unbound::report(&grounding, elsewhere, resolver.findings);
+        unbound::report(&grounding, rule.span, elsewhere, resolver.findings);
     } else {
         unbound::report_fact(&grounding, resolver.findings);
     }
@@ -375,8 +377,9 @@ fn variables_of<'a>(term: &'a ast::Term, into: &mut Vec<&'a str>) {
 
 /// A wrong number of arguments.
 pub(crate) fn arity(what: &str, expected: usize, given: usize, span: Span) -> Diagnostic {
+    let are = if given == 1 { "is" } else { "are" };
     let plural = if expected == 1 { "argument" } else { "arguments" };
-    Diagnostic::error("E0011", span, format!("{what} takes {expected} {plural}, and {given} are given"))
+    Diagnostic::error("E0011", span, format!("{what} takes {expected} {plural}, and {given} {are} given"))
         .with_label(format!("{given} given"))
 }
 

@@ -133,7 +133,7 @@ pub enum Term {
     /// `_`, in atoms and patterns alone.
     Wildcard,
     /// A record or variant: a value where its fields are bound, else a pattern.
-    Construct(ConstructorId, Vec<Term>),
+    Construct(ConstructorId, Vec<Self>),
     /// A function applied to bound terms.
     Call(Box<Call>),
 }

@@ -94,7 +94,7 @@ fn atoms<'a>(condition: &'a ast::Condition, negated: bool, into: &mut Vec<(&'a a
             return;
         }
         ast::Condition::Atom(atom) => {
-            into.push((atom, if negated { Reading::Negated } else { Reading::Plain }))
+            into.push((atom, if negated { Reading::Negated } else { Reading::Plain }));
         }
         ast::Condition::Comparison(_) | ast::Condition::TextTest { .. } | ast::Condition::Constant(..) => {}
     }
@@ -138,11 +138,21 @@ fn unstratified(read: &Read, reads: &[Read], schema: &Schema) -> Diagnostic {
         finding =
             finding.with_secondary(step.rule, format!("{} depends on {}", name(step.head), name(step.body)));
     }
-    finding.with_help(format!(
-        "base {} or {} on facts and relations alone that do not lead back to the other",
-        name(read.head),
-        name(read.body)
-    ))
+    let through = if schema.relation_name(read.head) == "DenialReason" {
+        " (every `Unauthorized` rule derives `DenialReason` too)"
+    } else {
+        ""
+    };
+    let what = if read.head == read.body {
+        format!("read another relation than {} here", name(read.body))
+    } else {
+        format!(
+            "base {} or {} on relations that do not lead back to the other",
+            name(read.head),
+            name(read.body)
+        )
+    };
+    finding.with_help(format!("{what}{through}"))
 }
 
 /// The shortest way from one relation to another, in the order of the text.

@@ -60,9 +60,12 @@ impl<'e> Resolver<'_, 'e> {
     fn fields(&mut self, terms: &'e [ast::Term], position: Position) -> Vec<DraftTerm> {
         let inside = match position {
             Position::Equality => Position::EqualityField,
-            // A tuple with any value in one field of a record cannot be looked up as absent.
-            Position::Negated => Position::Value,
-            Position::Head | Position::Pattern | Position::EqualityField | Position::Value => position,
+            Position::Negated => Position::NegatedField,
+            Position::NegatedField
+            | Position::Head
+            | Position::Pattern
+            | Position::EqualityField
+            | Position::Value => position,
         };
         terms.iter().map(|term| self.term(term, inside)).collect()
     }
@@ -71,6 +74,10 @@ impl<'e> Resolver<'_, 'e> {
         let (message, help) = match position {
             Position::Pattern | Position::Negated | Position::EqualityField => return DraftKind::Wildcard,
             Position::Head => ("`_` in a head has no value", "write a variable that the body binds"),
+            Position::NegatedField => (
+                "`_` inside a record under `!` has no value",
+                "derive what is negated into a helper relation, and negate that",
+            ),
             Position::Equality | Position::Value => {
                 ("`_` has no value to compare or compute with", "write a variable that another literal binds")
             }
@@ -90,7 +97,10 @@ impl<'e> Resolver<'_, 'e> {
         let terms = self.fields(terms, position);
         let Some(&constructor) = self.schema.variants.get(&name.text) else {
             let known = self.schema.variants.keys().map(String::as_str);
-            let help = suggest::did_you_mean(&name.text, known, "declare it in a `.type` with variants");
+            let help = suggest::nearest(&name.text, known).map_or_else(
+                || "declare it in a `.type` with variants".to_owned(),
+                |near| format!("did you mean `${near}`?"),
+            );
             let finding =
                 Diagnostic::error("E0015", name.span, format!("no variant is called `${}`", name.text))
                     .with_label("unknown variant")
@@ -261,12 +271,12 @@ impl<'e> Resolver<'_, 'e> {
                     Mode::Total => {}
                     Mode::Partial => found.push((format!("`@{name}`"), "may have no value", term.span)),
                     Mode::Generator => {
-                        found.push((format!("`@{name}`"), "gives any number of values", term.span))
+                        found.push((format!("`@{name}`"), "gives any number of values", term.span));
                     }
                 }
             }
             DraftKind::Range(_) => {
-                found.push(("`range`".to_owned(), "gives any number of values", term.span))
+                found.push(("`range`".to_owned(), "gives any number of values", term.span));
             }
             _ => {}
         });

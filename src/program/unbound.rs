@@ -8,7 +8,12 @@ use crate::source::Diagnostic;
 use crate::source::Span;
 
 /// Reports the unbound variables of a rule. `elsewhere` are names that other alternatives of the rule bind.
-pub(crate) fn report(grounding: &Grounding<'_>, elsewhere: &BTreeSet<&str>, findings: &mut Findings) {
+pub(crate) fn report(
+    grounding: &Grounding<'_>,
+    rule: Span,
+    elsewhere: &BTreeSet<&str>,
+    findings: &mut Findings,
+) {
     for (name, span, spots) in grounding.unbound() {
         if leaks(name, grounding) {
             continue;
@@ -20,7 +25,10 @@ pub(crate) fn report(grounding: &Grounding<'_>, elsewhere: &BTreeSet<&str>, find
         } else {
             reason(name, &spots)
         };
-        findings.push(finding(name, span, why));
+        // The alternatives of a rule are told about one variable once.
+        if findings.first_time(rule, name) {
+            findings.push(finding(name, span, &why));
+        }
     }
 }
 
@@ -44,7 +52,7 @@ pub(crate) fn report_inner(
         } else {
             reason(name, &spots)
         };
-        findings.push(finding(name, span, why));
+        findings.push(finding(name, span, &why));
     }
 }
 
@@ -93,7 +101,7 @@ fn reason(name: &str, spots: &BTreeSet<Spot>) -> String {
     }
 }
 
-fn finding(name: &str, span: Span, why: String) -> Diagnostic {
+fn finding(name: &str, span: Span, why: &str) -> Diagnostic {
     Diagnostic::error("E0030", span, format!("nothing binds `{name}`: {why}"))
         .with_label(format!("`{name}` has no value"))
         .with_help(format!("add a literal that is not negated and has `{name}` as an argument of its own"))
