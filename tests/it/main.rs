@@ -9,6 +9,7 @@ mod layers;
 mod oracle;
 mod program;
 mod random;
+mod readme;
 mod recording;
 mod replay;
 mod support;
