@@ -144,6 +144,7 @@ impl Graph {
 
     fn add_draft(&mut self, scene: &mut Scene<'_>, draft: Draft<'_>) {
         let Draft { kind, place, contents, tools_json, metadata, source } = draft;
+        self.notice_role(scene, &source);
         let role = self.role(scene, &source);
         let body = Body { kind, place, contents, tools_json, metadata, role };
         match source {
@@ -435,6 +436,21 @@ impl Graph {
         }
     }
 
+    /// Says where `content.role` tells another story than the author, who alone counts.
+    fn notice_role(&mut self, scene: &Scene<'_>, source: &Source<'_>) {
+        let disagrees = matches!(source, Source::Words)
+            && match scene.writer {
+                Author::Person => scene.event.role == "model",
+                Author::Agent => scene.by_agent() && scene.event.role == "user",
+                Author::Framework => false,
+            };
+        if disagrees {
+            let (id, author, role) = (&scene.event.id, &scene.event.author, &scene.event.role);
+            let text = format!("event {} by {} has the role {}", quoted(id), quoted(author), quoted(role));
+            self.warnings.add("role_disagrees", format!("{text}: the author counts"));
+        }
+    }
+
     /// Says what an event that came through another agent tries to do beside speaking, and which markers do not count.
     fn notice_peer(&mut self, scene: &Scene<'_>) {
         let actions = &scene.event.actions;
@@ -581,5 +597,238 @@ impl Graph {
                 call.approval = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::StopKind;
+    use crate::records::building::assumed;
+    use crate::records::building::at;
+    use crate::records::building::build;
+    use crate::records::building::events;
+    use crate::records::building::inputs;
+    use crate::records::building::short;
+    use crate::records::building::warned;
+
+    #[test]
+    fn each_part_is_a_record_as_the_table_says() {
+        let (graph, observed) = build(
+            r#"user say hello
+               bot think hm
+               & say ok
+               & call c1 pay {"b":1.50,"a":{"k.l":"é"}}
+               bot answer c1 pay {"paid":5}"#,
+        );
+        let rows = [
+            ("hello", "[]", Role::User, RecordKind::Text, r#"{"s:text":"hello"}"#),
+            ("hm", "[]", Role::Assistant, RecordKind::Thought, r#"{"s:text":"hm","s:thought":true}"#),
+            ("ok", "[]", Role::Assistant, RecordKind::Text, r#"{"s:text":"ok"}"#),
+            (
+                "",
+                r#"[{"arguments":"{\"a\":{\"k.l\":\"é\"},\"b\":1.50}","name":"pay"}]"#,
+                Role::Assistant,
+                RecordKind::Call,
+                r#"{"s:function_call":{"s:args":{"s:a":{"s:k.l":"\u00e9"},"s:b":1.5},"s:id":"c1","s:name":"pay"}}"#,
+            ),
+            (
+                r#"{"paid":5}"#,
+                "[]",
+                Role::Agent,
+                RecordKind::Response,
+                r#"{"s:function_response":{"s:id":"c1","s:name":"pay","s:response":{"s:paid":5}}}"#,
+            ),
+        ];
+        assert_eq!(graph.records().len(), rows.len());
+        for (record, (contents, tools, role, kind, metadata)) in graph.records().iter().zip(rows) {
+            let said = (record.contents.as_str(), record.tools_json.as_str(), record.role, record.kind);
+            assert_eq!(said, (contents, tools, role, kind));
+            assert_eq!(record.metadata.as_deref(), Some(metadata));
+        }
+        assert_eq!(observed[1].calls, [CallNumber(0)]);
+        let call = &graph.calls()[0];
+        assert_eq!(call.current, [RecordId(1), RecordId(2), RecordId(3)]);
+        assert_eq!(call.arguments, r#"{"a":{"k.l":"é"},"b":1.50}"#);
+        assert_eq!((at(&graph, 4).event.as_ref().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn signatures_and_empty_parts_have_just_their_own_fields() {
+        let list = r#"[{"author":"bot","content":{"parts":[{"thoughtSignature":"AQID"},{}]}},
+            {"author":"bot","content":{"parts":[{"thoughtSignature":"AQID","functionCall":{"name":"f"}}]}}]"#;
+        let (graph, _) = crate::records::building::graph(list);
+        let metadata: Vec<_> =
+            graph.records().iter().filter_map(|record| record.metadata.as_deref()).collect();
+        assert_eq!(
+            metadata,
+            [
+                r#"{"s:thought_signature":{"bytes":"AQID"}}"#,
+                "{}",
+                r#"{"s:function_call":{"s:args":{},"s:name":"f"},"s:thought_signature":{"bytes":"AQID"}}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn calls_that_cannot_be_read_are_refused_and_the_text_of_one_object_is_read() {
+        let rows = [
+            (r#"bot call c pay "{\"amount\":900}""#, r#"{"amount":900}"#, false),
+            (r#"bot call c pay "not json""#, "{}", true),
+            (r#"bot call c pay "[1]""#, "{}", true),
+            ("bot call c pay [1]", "{}", true),
+            ("bot call c pay null", "{}", false),
+            ("bot call c - {}", "{}", true),
+            (r#"bot call c pay {"a":1} @ "errorCode":"MALFORMED_FUNCTION_CALL""#, r#"{"a":1}"#, true),
+            (r#"bot call c pay {"a":1} @ "errorCode":"OTHER""#, r#"{"a":1}"#, false),
+        ];
+        for (line, arguments, refused) in rows {
+            let (graph, _) = build(line);
+            let call = &graph.calls()[0];
+            assert_eq!((call.arguments.as_str(), call.refused.is_some()), (arguments, refused), "{line}");
+        }
+        let (graph, _) = build(rows[6].0);
+        assert!(graph.calls()[0].refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
+    }
+
+    #[test]
+    fn a_stop_records_nothing_of_its_event() {
+        let mut list = events(&short("user say a\nbot say b\n& call c pay {\"x\":1}\n& say d"));
+        let mut graph = Graph::default();
+        graph.extend(&list[0]).unwrap();
+        list[1].parts[2].unsupported.push(("inlineData".to_owned(), Json::Null));
+        let stop = graph.extend(&list[1]).unwrap_err();
+        assert_eq!((stop.kind, stop.part, stop.event), (StopKind::UnsupportedPart, Some(2), Some(1)));
+        assert!(stop.text.contains("`inlineData`"), "{}", stop.text);
+        assert_eq!((graph.records().len(), graph.calls().len(), graph.facts().len()), (1, 0, 0));
+        let list = events(&short(r#"bot call c pay {"x":1e999}"#));
+        assert_eq!(graph.extend(&list[0]).unwrap_err().kind, StopKind::UnencodableValue);
+    }
+
+    #[test]
+    fn author_and_kind_of_event_say_who_spoke() {
+        let rows = [
+            ("user say x", Role::User),
+            ("bot say x", Role::Assistant),
+            (r#"user say x @ "customMetadata":{"a2a:task":"t"}"#, Role::Agent),
+            (r#"peer say x @ "customMetadata":{"a2a_metadata":{}}"#, Role::Agent),
+            (r#"user say x @ "nodeInfo":{"path":"a@1"}"#, Role::Agent),
+            (r#"user say x @ "actions":{"rewindBeforeInvocationId":"i"}"#, Role::Agent),
+            ("user call c pay {}", Role::User),
+            (r#"bot nothing @ "errorMessage":"x""#, Role::Agent),
+            (r#"flow nothing @ "output":{"x":1}"#, Role::Agent),
+            (r#"bot nothing @ "outputTranscription":{"text":"x"}"#, Role::Assistant),
+            (r#"user nothing @ "inputTranscription":{"text":"x"}"#, Role::Agent),
+        ];
+        for (line, role) in rows {
+            let (graph, _) = build(line);
+            assert_eq!(graph.records().last().map(|record| record.role), Some(role), "{line}");
+        }
+        let list = r#"[{"author":"bot","content":{"role":"user","parts":[{"text":"x"}]}},
+            {"author":"user","content":{"role":"model","parts":[{"text":"x"}]}}]"#;
+        let (graph, _) = crate::records::building::graph(list);
+        assert_eq!(graph.warnings().len(), 2);
+        assert_eq!(warned(&graph), ["role_disagrees"]);
+    }
+
+    #[test]
+    fn what_is_said_outside_parts_has_inputs_and_is_shown() {
+        let (graph, _) = build(
+            r#"user say go
+               flow nothing @ "output":{"b":1,"a":2}
+               bot nothing @ "outputTranscription":{"text":"spoken"},"errorMessage":"broke","errorCode":"X"
+               bot say end"#,
+        );
+        let contents: Vec<_> = graph.records().iter().map(|record| record.contents.as_str()).collect();
+        assert_eq!(contents, ["go", r#"{"a":2,"b":1}"#, "spoken", "broke", "end"]);
+        assert_eq!(inputs(&graph, 2), [0, 1]);
+        assert_eq!(inputs(&graph, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn ids_cover_place_content_and_context() {
+        let id = |lines: &str, number: u32| at(&build(lines).0, number).id.clone();
+        let base = id("user say a\nbot say b", 1);
+        assert_eq!(base.len(), 32);
+        assert_eq!(base, id("user say a\nbot say b", 1));
+        for other in ["user say x\nbot say b", "user say a\nbot say c", "user say a\nbob say b"] {
+            assert_ne!(base, id(other, 1), "{other}");
+        }
+        let (graph, _) = crate::records::building::graph(
+            r#"[{"author":"user","content":{"parts":[{"text":"x"}]}},{"author":"user","content":{"parts":[{"text":"x"}]}}]"#,
+        );
+        assert_ne!(at(&graph, 0).id, at(&graph, 1).id);
+        let mut twice = Graph::default();
+        let list = events(&short("user say a"));
+        twice.extend(&list[0]).unwrap();
+        twice.extend(&list[0]).unwrap();
+        assert_ne!(at(&twice, 0).id, at(&twice, 1).id);
+        assert_eq!(twice.record_of(&at(&twice, 1).id), Some(RecordId(1)));
+    }
+
+    #[test]
+    fn writers_of_state_are_answers_then_parts_then_the_last_output() {
+        let (graph, _) = build(
+            r#"bot nothing @ "actions":{"stateDelta":{"user:early":1}}
+               bot call c1 f {}
+               & call c2 g {}
+               bot answer c1 f {"x":1}
+               & answer c2 g {"x":2}
+               bot say done @ "actions":{"stateDelta":{"app:out":"done"},"artifactDelta":{"a.txt":3}}
+               bot nothing @ "actions":{"stateDelta":{"k":{"authType":"x"}}}
+               user nothing @ "actions":{"stateDelta":{"k":0},"rewindBeforeInvocationId":"no"}"#,
+        );
+        let rows: Vec<_> = graph
+            .facts()
+            .iter()
+            .filter_map(|fact| match fact {
+                SessionFact::StateWrite { record, scope, key, value } => {
+                    Some(format!("{} {scope} {key} {value}", record.0))
+                }
+                SessionFact::ArtifactWrite { record, filename, version } => {
+                    Some(format!("{} {filename} {version}", record.0))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            ["0 user early 1", r#"5 app out "done""#, "5 a.txt 3", r#"5 session k {"redacted":true}"#]
+        );
+        assert_eq!(at(&graph, 0).role, Role::User);
+        assert!(at(&graph, 0).contents.contains("unattributed external input"));
+        assert_eq!(inputs(&graph, 1), [0; 0]);
+        assert!(assumed(&graph).contains(&"state_reads"));
+        let merged = build(
+            r#"bot call c1 f {}
+               & call c2 g {}
+               bot answer c1 f {} @ "actions":{"stateDelta":{"k":1}}
+               & answer c2 g {"x":2}"#,
+        );
+        let writes =
+            merged.0.facts().iter().filter(|fact| matches!(fact, SessionFact::StateWrite { .. })).count();
+        assert_eq!(writes, 2);
+    }
+
+    #[test]
+    fn secrets_reach_no_record() {
+        let (graph, _) = build(
+            r#"bot call k adk_request_credential {"authConfig":{"rawAuthCredential":{"apiKey":"hush"}}}
+               user answer k adk_request_credential {"apiKey":"hush"}
+               user answer k other {"apiKey":"hush"}"#,
+        );
+        assert_eq!(graph.records().len(), 3);
+        for record in graph.records() {
+            assert!(!format!("{record:?}").contains("hush"), "{record:?}");
+        }
+        assert!(graph.calls().is_empty());
+        assert!(!format!("{:?}", graph.facts()).contains("hush"));
+    }
+
+    #[test]
+    fn the_end_user_is_named() {
+        let mut graph = Graph::default();
+        graph.set_session("app", "ann", "s1");
+        assert_eq!(graph.facts(), [SessionFact::SessionUser { id: "ann".to_owned() }]);
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! In: records in the order of arrival, each with the context it was computed from. Out: inputs, positions and
 //! ancestors. A context is a list that shares its beginning with the context it extends. Ancestor sets are runs of
-//! record numbers, shared by all records of one context. Never: holds one edge per pair.
+//! record numbers, shared by all records of one context, and with the sets that they grew from. Never: holds one edge per pair.
+
+mod runs;
+
+pub use runs::Runs;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A record by its number in the session, from 0 in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,84 +23,15 @@ impl ContextId {
     pub const EMPTY: Self = Self(0);
 }
 
-/// A set of record numbers as sorted, disjoint, non-adjacent runs `(first, one past the last)`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Runs(Vec<(u32, u32)>);
-
-impl Runs {
-    /// Whether the set holds the record.
-    #[must_use]
-    pub fn contains(&self, record: RecordId) -> bool {
-        let after = self.0.partition_point(|&(start, _)| start <= record.0);
-        after > 0 && self.0.get(after - 1).is_some_and(|&(_, end)| record.0 < end)
-    }
-
-    /// Number of runs, the cost of a union.
-    #[must_use]
-    pub fn runs(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Number of records.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|&(start, end)| (end - start) as usize).sum()
-    }
-
-    /// Whether the set holds nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The records in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = RecordId> + '_ {
-        self.0.iter().flat_map(|&(start, end)| (start..end).map(RecordId))
-    }
-
-    /// Adds one record.
-    pub fn insert(&mut self, record: RecordId) {
-        let number = record.0;
-        match self.0.last_mut() {
-            Some((_, end)) if *end == number => *end += 1,
-            Some((_, end)) if *end > number => self.union(&Self(vec![(number, number + 1)])),
-            Some(_) | None => self.0.push((number, number + 1)),
-        }
-    }
-
-    /// Adds all records of another set. Costs as much as both have runs, and nothing where the other is within this.
-    pub fn union(&mut self, other: &Self) {
-        if other.0.iter().all(|&run| self.covers(run)) {
-            return;
-        }
-        let mut all = Vec::with_capacity(self.0.len() + other.0.len());
-        all.extend_from_slice(&self.0);
-        all.extend_from_slice(&other.0);
-        all.sort_unstable();
-        self.0.clear();
-        for (start, end) in all {
-            match self.0.last_mut() {
-                Some((_, last)) if *last >= start => *last = (*last).max(end),
-                _ => self.0.push((start, end)),
-            }
-        }
-    }
-
-    fn covers(&self, (start, end): (u32, u32)) -> bool {
-        let after = self.0.partition_point(|&(first, _)| first <= start);
-        after > 0 && self.0.get(after - 1).is_some_and(|&(_, last)| end <= last)
-    }
-}
-
 #[derive(Debug, Clone)]
 struct Context {
     parent: ContextId,
     appended: Box<[RecordId]>,
     len: u32,
     /// The records of the context itself.
-    members: Arc<Runs>,
+    members: Runs,
     /// The members and all that they were computed from.
-    ancestors: Arc<Runs>,
+    ancestors: Runs,
 }
 
 /// The contexts and inputs of one session.
@@ -121,7 +55,7 @@ pub struct Position {
 
 impl Default for Lineage {
     fn default() -> Self {
-        let (members, ancestors) = (Arc::default(), Arc::default());
+        let (members, ancestors) = (Runs::default(), Runs::default());
         let empty =
             Context { parent: ContextId::EMPTY, appended: Box::default(), len: 0, members, ancestors };
         Self { contexts: vec![empty], inputs: Vec::new(), stated: BTreeMap::new() }
@@ -142,23 +76,27 @@ impl Lineage {
     }
 
     /// A context that continues `parent` with further records, in order. Records that `parent` holds already, that come
-    /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, plus the runs of the ancestor set.
+    /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, where what they
+    /// were computed from is known to `parent` or newer than it; else as much as both have runs.
     pub fn extend(&mut self, parent: ContextId, records: &[RecordId]) -> ContextId {
         let base = self.context(parent);
-        let (mut members, mut ancestors, mut len) =
-            (Arc::clone(&base.members), Arc::clone(&base.ancestors), base.len);
+        let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
         let mut appended = Vec::with_capacity(records.len());
+        let mut last = parent;
         for &record in records {
             if members.contains(record) || record.0 as usize >= self.inputs.len() {
                 continue;
             }
             appended.push(record);
             len += 1;
-            Arc::make_mut(&mut members).insert(record);
-            let theirs = Arc::clone(&self.context(self.inputs(record)).ancestors);
-            let all = Arc::make_mut(&mut ancestors);
-            all.insert(record);
-            all.union(&theirs);
+            members.insert(record);
+            let theirs = self.inputs(record);
+            // Parts of one message have one context.
+            if theirs != last {
+                ancestors.union(&self.context(theirs).ancestors);
+                last = theirs;
+            }
+            ancestors.insert(record);
         }
         if appended.is_empty() {
             return parent;
