@@ -23,14 +23,19 @@ impl ContextId {
     pub const EMPTY: Self = Self(0);
 }
 
+/// Contexts and records that are looked at before two sets are united run by run.
+const MAX_WALK: usize = 64;
+
 #[derive(Debug, Clone)]
 struct Context {
     parent: ContextId,
     appended: Box<[RecordId]>,
     len: u32,
+    /// The first and the last record that were computed from it.
+    users: Option<(RecordId, RecordId)>,
     /// The records of the context itself.
     members: Runs,
-    /// The members and all that they were computed from.
+    /// The members and all that they were computed from: with a record, always all of its ancestors.
     ancestors: Runs,
 }
 
@@ -56,8 +61,14 @@ pub struct Position {
 impl Default for Lineage {
     fn default() -> Self {
         let (members, ancestors) = (Runs::default(), Runs::default());
-        let empty =
-            Context { parent: ContextId::EMPTY, appended: Box::default(), len: 0, members, ancestors };
+        let empty = Context {
+            parent: ContextId::EMPTY,
+            appended: Box::default(),
+            len: 0,
+            users: None,
+            members,
+            ancestors,
+        };
         Self { contexts: vec![empty], inputs: Vec::new(), stated: BTreeMap::new() }
     }
 }
@@ -82,34 +93,70 @@ impl Lineage {
         let base = self.context(parent);
         let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
         let mut appended = Vec::with_capacity(records.len());
-        let mut last = parent;
         for &record in records {
-            if members.contains(record) || record.0 as usize >= self.inputs.len() {
-                continue;
+            if !members.contains(record) && (record.0 as usize) < self.inputs.len() {
+                appended.push(record);
+                len += 1;
+                members.insert(record);
             }
-            appended.push(record);
-            len += 1;
-            members.insert(record);
-            let theirs = self.inputs(record);
-            // Parts of one message have one context.
-            if theirs != last {
-                ancestors.union(&self.context(theirs).ancestors);
-                last = theirs;
+        }
+        // The newest first: what they were computed from holds most of the others, with all that those came from.
+        for &record in appended.iter().rev() {
+            if !ancestors.contains(record) {
+                self.absorb(&mut ancestors, self.inputs(record));
+                ancestors.insert(record);
             }
-            ancestors.insert(record);
         }
         if appended.is_empty() {
             return parent;
         }
         let id = ContextId(u32::try_from(self.contexts.len()).unwrap_or(u32::MAX));
-        self.contexts.push(Context { parent, appended: appended.into(), len, members, ancestors });
+        self.contexts.push(Context {
+            parent,
+            appended: appended.into(),
+            len,
+            users: None,
+            members,
+            ancestors,
+        });
         id
+    }
+
+    /// Adds a context and all that it came from to a set that holds, with a record, always all of its ancestors.
+    ///
+    /// Two viewers of one session have sets that were built apart and agree but for the end. So this walks back from the
+    /// context to one that a record of the set was computed from, and only where that is far, unites run by run.
+    fn absorb(&self, set: &mut Runs, context: ContextId) {
+        let (mut open, mut new, mut steps) = (vec![context], Runs::default(), 0);
+        while let Some(id) = open.pop() {
+            let here = self.context(id);
+            let known = here.users.is_some_and(|(first, last)| set.contains(first) || set.contains(last));
+            if here.len == 0 || known {
+                continue;
+            }
+            steps += 1 + here.appended.len();
+            if steps > MAX_WALK {
+                set.union(&self.context(context).ancestors);
+                return;
+            }
+            open.push(here.parent);
+            for &record in &here.appended {
+                if !set.contains(record) && !new.contains(record) {
+                    new.insert(record);
+                    open.push(self.inputs(record));
+                }
+            }
+        }
+        set.union(&new);
     }
 
     /// Adds the next record, computed from `inputs`.
     pub fn push(&mut self, inputs: ContextId) -> RecordId {
         let id = RecordId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
         self.inputs.push(inputs);
+        if let Some(context) = self.contexts.get_mut(inputs.0 as usize) {
+            context.users = Some((context.users.map_or(id, |(first, _)| first), id));
+        }
         id
     }
 
@@ -117,6 +164,12 @@ impl Lineage {
     #[must_use]
     pub fn inputs(&self, record: RecordId) -> ContextId {
         self.inputs.get(record.0 as usize).copied().unwrap_or(ContextId::EMPTY)
+    }
+
+    /// The context that a context continues; the empty one for the empty one.
+    #[must_use]
+    pub fn parent(&self, context: ContextId) -> ContextId {
+        self.context(context).parent
     }
 
     /// The records that a context adds to the one it continues, in order.
@@ -208,6 +261,29 @@ impl Lineage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn ancestors_are_what_a_walk_finds(steps in proptest::collection::vec((0usize..6, 0usize..6, 0u32..40), 0..120)) {
+            let mut lineage = Lineage::default();
+            let mut views = [ContextId::EMPTY; 6];
+            for (from, to, record) in steps {
+                let new = lineage.push(views[from]);
+                views[to] = lineage.extend(views[to], &[RecordId(record), new]);
+                if record % 7 == 0 {
+                    views[from] = lineage.parent(views[to]);
+                }
+            }
+            for number in 0..lineage.len() {
+                let record = RecordId(u32::try_from(number).unwrap());
+                let (mut found, mut open) = (std::collections::BTreeSet::new(), vec![record]);
+                while let Some(at) = open.pop() {
+                    open.extend(lineage.members(lineage.inputs(at)).into_iter().filter(|&r| found.insert(r)));
+                }
+                assert_eq!(lineage.ancestors(record).iter().collect::<Vec<_>>(), found.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
 
     #[test]
     fn full_history_is_one_run_and_positions_count_from_the_start() {

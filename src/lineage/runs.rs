@@ -123,6 +123,10 @@ impl Runs {
 
     /// Adds all records of another set. What both sets share, and what lies above this one, costs nothing or little.
     pub fn union(&mut self, other: &Self) {
+        if self.is_empty() {
+            self.clone_from(other);
+            return;
+        }
         let mut new: Vec<Run> = other.recent.iter().copied().filter(|&run| !self.covers(run)).collect();
         let mut chunk = other.older.as_ref();
         while let Some(theirs) = chunk.filter(|theirs| !self.shares(theirs)) {

@@ -1,33 +1,25 @@
 //! One event more.
 
-use crate::json::Json;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Author;
 use crate::recording::Event;
 use crate::recording::Stop;
-use crate::records::CallNumber;
-use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::Observed;
-use crate::records::ProposedCall;
 use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
-use crate::records::SessionFact;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
-use crate::records::draft::Proposal;
 use crate::records::draft::Purpose;
 use crate::records::draft::Source;
 use crate::records::draft::drafts;
 use crate::records::identity::fingerprint;
 use crate::records::identity::hex;
 use crate::records::notices::quoted;
-use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
-use crate::records::state;
 use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
@@ -57,7 +49,8 @@ pub(crate) struct Scene<'e> {
     summary: ContextId,
     /// Calls that it answered so far.
     pub(crate) taken: Vec<CallIndex>,
-    parts: Vec<RecordId>,
+    /// The records of its parts.
+    pub(crate) parts: Vec<RecordId>,
     pub(crate) answers: Vec<RecordId>,
     pub(crate) observed: Observed,
 }
@@ -203,7 +196,7 @@ impl Graph {
 
     /// What the author of the event was shown before it. What came through another agent depends on a run that this
     /// session does not show.
-    fn view(&mut self, scene: &mut Scene<'_>) -> ContextId {
+    pub(crate) fn view(&mut self, scene: &mut Scene<'_>) -> ContextId {
         if let Some(view) = scene.view {
             return view;
         }
@@ -232,7 +225,8 @@ impl Graph {
         self.resource(scene, contents, Role::Agent)
     }
 
-    fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
+    /// Adds the record of a resource, which nobody is shown unasked.
+    pub(crate) fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
         let metadata = crate::records::metadata::encode(vec![(
             "text",
             crate::records::metadata::Field::Text(&contents),
@@ -323,119 +317,6 @@ impl Graph {
         number
     }
 
-    fn propose(&mut self, scene: &mut Scene<'_>, body: Body, proposal: &Proposal<'_>) {
-        let inputs = self.view(scene);
-        let shown = match proposal.purpose {
-            Purpose::Tool | Purpose::Input => Shown::Everyone,
-            Purpose::Confirmation | Purpose::Credential => Shown::Nobody,
-        };
-        let record = self.record(scene, body, inputs, shown);
-        scene.parts.push(record);
-        self.notice_reuse(proposal.id);
-        let arguments = proposal.arguments.ordinary();
-        if proposal.purpose == Purpose::Confirmation {
-            self.add_request(scene, proposal);
-        }
-        let number = match proposal.purpose {
-            Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
-            Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
-        };
-        self.book.add(Call {
-            number,
-            record,
-            id: proposal.id.to_owned(),
-            name: proposal.name.to_owned(),
-            purpose: proposal.purpose,
-            unjudged_arguments: if number.is_some() { String::new() } else { arguments },
-            moment: scene.moment,
-            branch: scene.branch,
-            by_agent: scene.by_agent(),
-            long_running: !proposal.id.is_empty()
-                && scene.event.long_running.iter().any(|id| id == proposal.id),
-            refused: proposal.refused.is_some(),
-            result: None,
-            outcome: CallOutcome::None,
-            asked: false,
-            placeholder: false,
-            inner: Vec::new(),
-        });
-    }
-
-    fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
-        let (book, calls) = (&self.book, &self.calls);
-        let arguments_of = |index: CallIndex| {
-            let number = book.call(index)?.number?;
-            crate::json::parse(&calls.get(number.0 as usize)?.arguments).ok()
-        };
-        let fault = self.requests.add(book, &self.sight, proposal, scene.place(), &arguments_of);
-        if let Some(text) = fault {
-            let kind = if scene.by_agent() { "request_ignored" } else { "forged_request" };
-            self.warnings.add(kind, text);
-        }
-    }
-
-    /// Lists a call to be judged.
-    fn judged(
-        &mut self,
-        scene: &mut Scene<'_>,
-        record: RecordId,
-        proposal: &Proposal<'_>,
-        arguments: String,
-    ) -> CallNumber {
-        let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
-        let (call_id, tool) = (proposal.id.to_owned(), proposal.name.to_owned());
-        if let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone())) {
-            let text = format!(
-                "call {} to {} repeats call {}, which a person declined",
-                quoted(&call_id),
-                quoted(&tool),
-                quoted(earlier)
-            );
-            self.warnings.add("declined_before", text);
-        }
-        self.facts.push(SessionFact::ProposedCall {
-            record,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-        });
-        self.calls.push(ProposedCall {
-            record,
-            call_id,
-            tool,
-            arguments,
-            agent: scene.event.author.clone(),
-            current: Vec::new(),
-            event_id: scene.event.id.clone(),
-            time: scene.event.time.clone(),
-            refused: proposal.refused.clone(),
-            approval: None,
-        });
-        scene.observed.calls.push(number);
-        number
-    }
-
-    fn notice_reuse(&mut self, id: &str) {
-        if id.is_empty() {
-            return;
-        }
-        if self.unmatched.contains(id) {
-            let text = format!("call {} is answered before it is made: the list is out of order", quoted(id));
-            self.warnings.add("answer_before_call", text);
-            self.unmatched.remove(id);
-        }
-        match self.seen_ids.get_mut(id) {
-            Some(told) if *told => {}
-            Some(told) => {
-                *told = true;
-                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
-            }
-            None => {
-                self.seen_ids.insert(id.to_owned(), false);
-            }
-        }
-    }
-
     /// Says where `content.role` tells another story than the author, who alone counts.
     fn notice_role(&mut self, scene: &Scene<'_>, source: &Source<'_>) {
         let disagrees = matches!(source, Source::Words)
@@ -471,73 +352,6 @@ impl Graph {
             let text = format!("event {id} carries a rewind or compaction that is not the framework's own");
             self.warnings.add("marker_ignored", text);
         }
-    }
-
-    /// Notes which calls the framework itself names as waiting for a person.
-    fn note_requested(&mut self, scene: &Scene<'_>) {
-        if !scene.by_agent() {
-            return;
-        }
-        for (id, asked) in &scene.event.actions.requested_confirmations {
-            let Some(index) = self.book.newest(&self.sight, id, scene.branch) else {
-                let text = format!(
-                    "event {} asks for approval of {}, which is no call",
-                    quoted(&scene.event.id),
-                    quoted(id)
-                );
-                self.warnings.add("request_ignored", text);
-                continue;
-            };
-            if let Some(call) = self.book.call_mut(index) {
-                call.asked = true;
-            }
-            self.requests.specify(index, asked.payload.as_ref());
-        }
-    }
-
-    fn note_writes(&mut self, scene: &mut Scene<'_>) {
-        let actions = &scene.event.actions;
-        let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
-        if nothing || (scene.marker && actions.rewind_before.is_some()) {
-            return;
-        }
-        let text = "which values of state and which files were read, by tools or for instructions, is not in this session";
-        self.assumptions.once("state_reads", text);
-        let writers = self.writers(scene);
-        if writers.is_empty() {
-            for (key, value) in &actions.state_delta {
-                let value: &Json = &state::shown(value);
-                let contents = self.session.unattributed_state(key, value, &scene.event.invocation_id);
-                let record = self.resource(scene, contents, Role::User);
-                let (scope, key) = state::scope_of(key);
-                self.facts.push(SessionFact::StateWrite {
-                    record,
-                    scope: scope.to_owned(),
-                    key: key.to_owned(),
-                    value: value.ordinary(),
-                });
-            }
-            if !actions.artifact_delta.is_empty() {
-                let text = format!(
-                    "event {} writes files, and nothing says who wrote them",
-                    quoted(&scene.event.id)
-                );
-                self.warnings.add("unknown_writer", text);
-            }
-            return;
-        }
-        self.facts.extend(state::writes(scene.event, &writers));
-    }
-
-    /// The records that wrote what the event writes: its answers, else its parts, else its author's last output.
-    fn writers(&self, scene: &Scene<'_>) -> Vec<RecordId> {
-        if !scene.answers.is_empty() {
-            return scene.answers.clone();
-        }
-        if !scene.parts.is_empty() {
-            return scene.parts.clone();
-        }
-        self.last_output.get(&scene.author).copied().into_iter().collect()
     }
 
     /// Ends the event: from here on it is part of the session.
@@ -603,8 +417,10 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Json;
     use crate::recording::StopKind;
-    use crate::records::building::assumed;
+    use crate::records::CallNumber;
+    use crate::records::SessionFact;
     use crate::records::building::at;
     use crate::records::building::build;
     use crate::records::building::events;
@@ -668,27 +484,6 @@ mod tests {
                 r#"{"s:function_call":{"s:args":{},"s:name":"f"},"s:thought_signature":{"bytes":"AQID"}}"#
             ]
         );
-    }
-
-    #[test]
-    fn calls_that_cannot_be_read_are_refused_and_the_text_of_one_object_is_read() {
-        let rows = [
-            (r#"bot call c pay "{\"amount\":900}""#, r#"{"amount":900}"#, false),
-            (r#"bot call c pay "not json""#, "{}", true),
-            (r#"bot call c pay "[1]""#, "{}", true),
-            ("bot call c pay [1]", "{}", true),
-            ("bot call c pay null", "{}", false),
-            ("bot call c - {}", "{}", true),
-            (r#"bot call c pay {"a":1} @ "errorCode":"MALFORMED_FUNCTION_CALL""#, r#"{"a":1}"#, true),
-            (r#"bot call c pay {"a":1} @ "errorCode":"OTHER""#, r#"{"a":1}"#, false),
-        ];
-        for (line, arguments, refused) in rows {
-            let (graph, _) = build(line);
-            let call = &graph.calls()[0];
-            assert_eq!((call.arguments.as_str(), call.refused.is_some()), (arguments, refused), "{line}");
-        }
-        let (graph, _) = build(rows[6].0);
-        assert!(graph.calls()[0].refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
     }
 
     #[test]
@@ -764,50 +559,6 @@ mod tests {
         twice.extend(&list[0]).unwrap();
         assert_ne!(at(&twice, 0).id, at(&twice, 1).id);
         assert_eq!(twice.record_of(&at(&twice, 1).id), Some(RecordId(1)));
-    }
-
-    #[test]
-    fn writers_of_state_are_answers_then_parts_then_the_last_output() {
-        let (graph, _) = build(
-            r#"bot nothing @ "actions":{"stateDelta":{"user:early":1}}
-               bot call c1 f {}
-               & call c2 g {}
-               bot answer c1 f {"x":1}
-               & answer c2 g {"x":2}
-               bot say done @ "actions":{"stateDelta":{"app:out":"done"},"artifactDelta":{"a.txt":3}}
-               bot nothing @ "actions":{"stateDelta":{"k":{"authType":"x"}}}
-               user nothing @ "actions":{"stateDelta":{"k":0},"rewindBeforeInvocationId":"no"}"#,
-        );
-        let rows: Vec<_> = graph
-            .facts()
-            .iter()
-            .filter_map(|fact| match fact {
-                SessionFact::StateWrite { record, scope, key, value } => {
-                    Some(format!("{} {scope} {key} {value}", record.0))
-                }
-                SessionFact::ArtifactWrite { record, filename, version } => {
-                    Some(format!("{} {filename} {version}", record.0))
-                }
-                _ => None,
-            })
-            .collect();
-        assert_eq!(
-            rows,
-            ["0 user early 1", r#"5 app out "done""#, "5 a.txt 3", r#"5 session k {"redacted":true}"#]
-        );
-        assert_eq!(at(&graph, 0).role, Role::User);
-        assert!(at(&graph, 0).contents.contains("unattributed external input"));
-        assert_eq!(inputs(&graph, 1), [0; 0]);
-        assert!(assumed(&graph).contains(&"state_reads"));
-        let merged = build(
-            r#"bot call c1 f {}
-               & call c2 g {}
-               bot answer c1 f {} @ "actions":{"stateDelta":{"k":1}}
-               & answer c2 g {"x":2}"#,
-        );
-        let writes =
-            merged.0.facts().iter().filter(|fact| matches!(fact, SessionFact::StateWrite { .. })).count();
-        assert_eq!(writes, 2);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod identity;
 mod metadata;
 mod notices;
 mod pair;
+mod propose;
 #[cfg(test)]
 mod random;
 mod respond;

@@ -180,7 +180,7 @@ impl Sight {
         if !self.views.contains_key(&viewer) {
             let common = self.common(trail, Some(branch), scope);
             if !common.thinkers.contains(&agent) {
-                self.views.insert(viewer, common);
+                return common.context;
             }
         }
         self.refresh(trail, viewer).context
@@ -228,18 +228,40 @@ impl Sight {
         View { context, upto: self.entries.len(), epoch: self.epoch, thinkers: BTreeSet::new() }
     }
 
-    /// Takes in what is new. A view that a rewind or a compaction has overtaken is built anew.
+    /// Takes in what is new. A view that a rewind or a compaction has overtaken is built anew, and keeps the part that
+    /// still holds.
     fn refresh(&mut self, trail: &mut Trail, viewer: Viewer) -> View {
-        let known = self.views.remove(&viewer).filter(|view| view.epoch == self.epoch);
-        let (mut view, fresh): (View, Vec<usize>) = match known {
-            Some(view) => {
-                let new = (view.upto..self.entries.len()).collect();
-                (view, new)
+        let known = self.views.remove(&viewer);
+        let mut view = match known {
+            Some(mut view) if view.epoch == self.epoch => {
+                let records = self.visible(viewer, view.upto..self.entries.len(), &mut view.thinkers);
+                view.context = trail.extend(view.context, &records);
+                view
             }
-            None => (self.opened(trail, viewer.scope), self.alive.clone()),
+            known => {
+                let mut view = self.opened(trail, viewer.scope);
+                let mut records = trail.lineage().members(view.context);
+                let alive = self.alive.iter().copied();
+                records.extend(self.visible(viewer, alive, &mut view.thinkers));
+                let old = known.map_or(ContextId::EMPTY, |view| view.context);
+                view.context = continued(trail, old, &records);
+                view
+            }
         };
+        view.upto = self.entries.len();
+        self.views.insert(viewer, view.clone());
+        view
+    }
+
+    /// The records that the viewer is shown of these events.
+    fn visible(
+        &self,
+        viewer: Viewer,
+        events: impl Iterator<Item = usize>,
+        thinkers: &mut BTreeSet<Name>,
+    ) -> Vec<RecordId> {
         let mut records = Vec::new();
-        for entry in fresh.into_iter().filter_map(|i| self.entries.get(i)) {
+        for entry in events.filter_map(|i| self.entries.get(i)) {
             if !entry.alive || entry.replaced_by.is_some() || !self.sees(viewer, entry) {
                 continue;
             }
@@ -248,16 +270,13 @@ impl Sight {
                     Some(Shown::Everyone) => records.push(record),
                     Some(Shown::Author) if viewer.agent == Some(entry.author) => records.push(record),
                     Some(Shown::Author) => {
-                        view.thinkers.insert(entry.author);
+                        thinkers.insert(entry.author);
                     }
                     Some(Shown::Nobody) | None => {}
                 }
             }
         }
-        view.context = trail.extend(view.context, &records);
-        view.upto = self.entries.len();
-        self.views.insert(viewer, view.clone());
-        view
+        records
     }
 
     fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
@@ -279,6 +298,7 @@ impl Sight {
             // A branch starts from what the branch above it shows at this moment: later that would be hard to tell.
             self.common(trail, branch, scope);
         }
+        self.keep_thoughts(trail, &entry);
         self.scopes.entry(scope).or_default().seen = true;
         self.first_of.entry(entry.invocation).or_insert(Moment(self.entries.len()));
         let rewinds = entry.rewinds_to.is_some();
@@ -286,6 +306,20 @@ impl Sight {
         self.entries.push(entry);
         if rewinds {
             self.rewind();
+        }
+    }
+
+    /// An agent whose first thought comes gets a view of its own, from what anyone there is shown until now.
+    fn keep_thoughts(&mut self, trail: &mut Trail, entry: &Entry) {
+        let (branch, scope) = (Some(entry.branch), entry.scope);
+        let viewer = Viewer { scope, branch, agent: Some(entry.author) };
+        let thinks = |record: RecordId| self.shown.get(record.0 as usize) == Some(&Shown::Author);
+        if !entry.records().any(thinks) || self.views.contains_key(&viewer) {
+            return;
+        }
+        let common = self.common(trail, branch, scope);
+        if !common.thinkers.contains(&entry.author) {
+            self.views.insert(viewer, common);
         }
     }
 
@@ -371,6 +405,18 @@ impl Sight {
         self.epoch += 1;
         sources
     }
+}
+
+/// The context of these records in this order, which shares with `old` what they have in common at their start.
+fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
+    let before = trail.lineage().members(old);
+    let common = before.iter().zip(records).take_while(|(a, b)| a == b).count();
+    let mut base = old;
+    while trail.lineage().context_len(base) > common {
+        base = trail.lineage().parent(base);
+    }
+    let rest = records.get(trail.lineage().context_len(base)..).unwrap_or_default();
+    trail.extend(base, rest)
 }
 
 /// Whether the event, or all that it summarises, lies within the span.
