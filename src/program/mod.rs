@@ -231,7 +231,7 @@ pub const PRELUDE_NAME: &str = "prelude.dl";
 
 /// Where the texts of included files come from: filled by whoever may open files.
 pub trait Includes {
-    /// The text of `path` as written in the file named `from`, and the name to show for it.
+    /// What the file named `from` means by `path`: the name to show for it, and its text. One file has one name.
     ///
     /// # Errors
     /// Says why there is none, in words (outside the policy's root, not there, unreadable).
