@@ -6,6 +6,7 @@
 pub mod rule;
 pub mod types;
 
+mod aggregate;
 mod analysis;
 mod annotations;
 mod build;
@@ -24,10 +25,12 @@ mod normalise;
 mod relations;
 mod resolve;
 mod schema;
+mod settle;
 mod strata;
 mod suggest;
 mod terms;
 mod unbound;
+mod union;
 
 use std::collections::BTreeSet;
 
@@ -298,7 +301,10 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
         return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
     }
     decision_rules.sort_by_key(|rule| rule.span);
-    let (strata, needs) = strata::order(&schema, &built, &lineage_rules);
+    let (strata, needs) = strata::order(&schema, &built, &lineage_rules, &mut findings);
+    if findings.errors() > 0 {
+        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+    }
     Ok(Program {
         types: schema.types,
         relations: schema.relations,
