@@ -13,6 +13,7 @@ use crate::program::normalise::{self, Flat};
 use crate::program::relations::check_open;
 use crate::program::resolve::{check_alternatives, resolve};
 use crate::program::schema::{PRELUDE_FILE, Schema};
+use crate::program::union;
 use crate::program::{
     Atom, DecisionRule, LineageRelation, Literal, Origin, RelationId, Rule, RuleId, Term, Variable,
     VariableId,
@@ -116,7 +117,10 @@ impl<'a> Builder<'a> {
         let draft = resolve(rule, body, elsewhere, self.schema, self.findings);
         let quiet = self.findings.errors() != before;
         let inferred = infer(&draft, self.schema, self.sources, quiet, self.findings);
-        let lowered = lower(&draft, &inferred, self.schema, &mut self.pool, self.findings);
+        let mut lowered = lower(&draft, &inferred, self.schema, &mut self.pool, self.findings);
+        if self.findings.errors() == before {
+            union::add(self, &mut lowered, rule.span);
+        }
         Alternative { lowered, names: draft.names }
     }
 

@@ -99,8 +99,23 @@ pub(crate) enum DraftLiteral {
     Aggregate(Box<DraftAggregate>),
     /// The fields that are read of a variable.
     Access(VariableId, ScopeId),
+    /// A row of any of the alternatives of an aggregate.
+    Union {
+        columns: Vec<VariableId>,
+        alternatives: Vec<DraftAlternative>,
+        scope: ScopeId,
+        span: Span,
+    },
     /// Never holds.
     Never(Span),
+}
+
+/// One alternative of an aggregate's body, in a scope of its own.
+#[derive(Debug)]
+pub(crate) struct DraftAlternative {
+    pub(crate) body: Vec<DraftLiteral>,
+    /// Its variables for the columns of the union.
+    pub(crate) columns: Vec<VariableId>,
 }
 
 #[derive(Debug)]
@@ -184,6 +199,9 @@ pub(crate) fn walk_literals<'a>(body: &'a [DraftLiteral], visit: &mut dyn FnMut(
         if let DraftLiteral::Aggregate(aggregate) = literal {
             walk_literals(&aggregate.body, visit);
         }
+        if let DraftLiteral::Union { alternatives, .. } = literal {
+            alternatives.iter().for_each(|alternative| walk_literals(&alternative.body, visit));
+        }
     }
 }
 
@@ -193,6 +211,6 @@ pub(crate) fn literal_terms(literal: &DraftLiteral) -> Vec<&DraftTerm> {
         DraftLiteral::Positive(atom) | DraftLiteral::Negative(atom) => atom.terms.iter().collect(),
         DraftLiteral::Test { left, right, .. } => vec![left, right],
         DraftLiteral::Aggregate(aggregate) => aggregate.target.iter().collect(),
-        DraftLiteral::Access(..) | DraftLiteral::Never(_) => Vec::new(),
+        DraftLiteral::Access(..) | DraftLiteral::Union { .. } | DraftLiteral::Never(_) => Vec::new(),
     }
 }

@@ -7,15 +7,14 @@ use std::collections::BTreeSet;
 
 use crate::functor;
 use crate::functor::FunctorId;
-use crate::program::Arithmetic;
 use crate::program::classes::{Bound, Clash, Classes, Evidence, Mask};
 use crate::program::draft::{
     Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, Slot, literal_terms, walk_literals,
 };
 use crate::program::findings::Findings;
 use crate::program::schema::{BROKEN, Schema};
-use crate::program::suggest;
 use crate::program::types::TypeId;
+use crate::program::{Arithmetic, VariableId};
 use crate::source::Diagnostic;
 use crate::source::Sources;
 use crate::source::Span;
@@ -79,14 +78,14 @@ pub(crate) fn infer(
     inference.finish(&terms, quiet, before)
 }
 
-struct Inference<'a> {
-    draft: &'a Draft,
-    schema: &'a Schema,
+pub(crate) struct Inference<'a> {
+    pub(crate) draft: &'a Draft,
+    pub(crate) schema: &'a Schema,
     sources: &'a Sources,
-    findings: &'a mut Findings,
-    classes: Classes,
+    pub(crate) findings: &'a mut Findings,
+    pub(crate) classes: Classes,
     /// Terms whose parts wait for the type of the whole, or the other way round.
-    deferred: Vec<&'a DraftTerm>,
+    pub(crate) deferred: Vec<&'a DraftTerm>,
 }
 
 impl<'a> Inference<'a> {
@@ -164,7 +163,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn fits(&mut self, slot: Slot, span: Span) {
+    pub(crate) fn fits(&mut self, slot: Slot, span: Span) {
         // A literal or computed value never clashes by its type.
         let _ = self.classes.restrict(slot, &Bound::Fits, span, self.schema);
     }
@@ -254,10 +253,30 @@ impl<'a> Inference<'a> {
                     self.clash(&clash, aggregate.span, &format!("the result of `{word}` is what it is over"));
                 }
             }
+            DraftLiteral::Union { columns, alternatives, span, .. } => {
+                for alternative in alternatives {
+                    for (&column, &own) in columns.iter().zip(&alternative.columns) {
+                        self.column(column, own, *span);
+                    }
+                }
+            }
             DraftLiteral::Positive(_)
             | DraftLiteral::Negative(_)
             | DraftLiteral::Access(..)
             | DraftLiteral::Never(_) => {}
+        }
+    }
+
+    /// A column of a union and the variable that an alternative has for it.
+    fn column(&mut self, column: VariableId, own: VariableId, span: Span) {
+        let (Some(column), Some(own)) = (self.draft.get(column), self.draft.get(own)) else { return };
+        let what = format!("the branches of `;` give `{}` one type", own.name);
+        if let Err(clash) = self.classes.same_kind(column.slot, own.slot) {
+            self.clash(&clash, span, &what);
+        } else if self.classes.same_type(column.slot, own.slot, span, self.schema).is_err() {
+            let finding = Diagnostic::error("E0020", span, format!("{what}: here they share none"))
+                .with_help("bring the values to one type by `as(x, T)`");
+            self.findings.push(finding);
         }
     }
 
@@ -315,7 +334,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, what: &str) {
+    pub(crate) fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, what: &str) {
         if type_id == BROKEN {
             self.classes.break_slot(slot);
             return;
@@ -345,7 +364,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn type_words(&self, id: TypeId) -> String {
+    pub(crate) fn type_words(&self, id: TypeId) -> String {
         match id {
             TypeId::NUMBER | TypeId::UNSIGNED | TypeId::FLOAT | TypeId::SYMBOL => {
                 Mask::of(self.schema.types.kind(id)).words().to_owned()
@@ -363,7 +382,7 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn narrow(&mut self, term: &DraftTerm, mask: Mask, text: String) -> bool {
+    pub(crate) fn narrow(&mut self, term: &DraftTerm, mask: Mask, text: String) -> bool {
         self.narrow_slot(term.slot, mask, Evidence { span: term.span, text }, term.span)
     }
 
@@ -401,155 +420,6 @@ impl<'a> Inference<'a> {
             }
         }
         self.findings.push(finding.with_help(conversion(clash.left, clash.right)));
-    }
-
-    /// Lets waiting terms go on until none can.
-    fn settle(&mut self) {
-        let mut fields: Vec<_> = self.draft.accesses.iter().collect();
-        loop {
-            let (terms, waiting) = (std::mem::take(&mut self.deferred), fields.len());
-            let before = terms.len() + waiting;
-            for term in terms {
-                if !self.advance(term) {
-                    self.deferred.push(term);
-                }
-            }
-            fields.retain(|((base, _), accesses)| {
-                let Some(base) = self.draft.get(*base) else { return false };
-                !self.access(base.slot, accesses)
-            });
-            if self.deferred.len() + fields.len() == before {
-                return;
-            }
-        }
-    }
-
-    fn advance(&mut self, term: &'a DraftTerm) -> bool {
-        match &term.kind {
-            DraftKind::Record(arguments) => match self.classes.bound(term.slot) {
-                Bound::Types(types) => types.first().is_none_or(|&id| self.record(term, id, arguments)),
-                Bound::Broken => true,
-                Bound::Any | Bound::Fits => self.classes.mask(term.slot).is_none(),
-            },
-            DraftKind::Nil => match self.classes.bound(term.slot) {
-                Bound::Types(types) => {
-                    let record = types.first().and_then(|&id| self.schema.record(id));
-                    if record.is_none() {
-                        let finding = Diagnostic::error(
-                            "E0020",
-                            term.span,
-                            "`nil` is a record, and no record is wanted here",
-                        );
-                        self.findings.push(finding);
-                        self.classes.break_slot(term.slot);
-                    }
-                    true
-                }
-                Bound::Broken => true,
-                Bound::Any | Bound::Fits => self.classes.mask(term.slot).is_none(),
-            },
-            DraftKind::Functor { candidates, arguments, .. } => {
-                let fitting = self.fitting(candidates, arguments);
-                let [id] = fitting[..] else { return fitting.is_empty() };
-                if let Some(functor) = declared(id) {
-                    self.narrow(
-                        term,
-                        Mask::of(functor.result),
-                        format!("`{}` gives {}", functor.name, Mask::of(functor.result).words()),
-                    );
-                }
-                true
-            }
-            _ => true,
-        }
-    }
-
-    fn fitting(&mut self, candidates: &[FunctorId], arguments: &[DraftTerm]) -> Vec<FunctorId> {
-        let masks: Vec<_> = arguments.iter().map(|argument| self.classes.mask(argument.slot)).collect();
-        let fits = |&id: &FunctorId| {
-            masks.iter().enumerate().all(|(at, &mask)| {
-                mask.is_none() || parameter(id, at).is_none_or(|kind| !mask.and(Mask::of(kind)).is_none())
-            })
-        };
-        candidates.iter().copied().filter(fits).collect()
-    }
-
-    fn record(&mut self, term: &'a DraftTerm, id: TypeId, arguments: &'a [DraftTerm]) -> bool {
-        let name = self.schema.type_name(id).to_owned();
-        let Some(constructor) = self.schema.record(id) else {
-            let message = format!("`[…]` is a record, and `{name}` is none");
-            self.findings.push(
-                Diagnostic::error("E0020", term.span, message).with_help("write a variant as `$Name(…)`"),
-            );
-            self.classes.break_slot(term.slot);
-            return true;
-        };
-        let fields = &self.schema.types.constructor(constructor).fields;
-        if fields.len() != arguments.len() {
-            let names: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
-            let given = arguments.len();
-            let are = if given == 1 { "is" } else { "are" };
-            let message = format!("record `{name}` has {} fields, and {given} {are} given", fields.len());
-            let finding = Diagnostic::error("E0011", term.span, message)
-                .with_help(format!("its fields are [{}]", names.join(", ")));
-            self.findings.push(finding);
-            arguments.iter().for_each(|argument| self.classes.break_slot(argument.slot));
-            return true;
-        }
-        for (argument, (field, type_id)) in arguments.iter().zip(fields) {
-            if !matches!(argument.kind, DraftKind::Wildcard) {
-                let what = format!("field `{field}` of `{name}`");
-                self.require(argument.slot, *type_id, argument.span, &what);
-            }
-        }
-        true
-    }
-
-    /// Types the fields that are read of a variable; false while its own type is not known.
-    fn access(&mut self, base: Slot, accesses: &[crate::program::draft::Access]) -> bool {
-        let mask = self.classes.mask(base);
-        let types = match self.classes.bound(base) {
-            Bound::Types(types) => types,
-            Bound::Any | Bound::Fits
-                if mask.is_none() || mask.single().is_none_or(|kind| kind == Kind::Compound) =>
-            {
-                return mask.is_none();
-            }
-            Bound::Any | Bound::Fits | Bound::Broken => BTreeSet::new(),
-        };
-        let type_id = types.first().copied();
-        let constructor = type_id.and_then(|id| self.schema.record(id));
-        for access in accesses {
-            let Some(slot) = self.draft.get(access.value).map(|variable| variable.slot) else { continue };
-            let (name, span) = (&access.field.text, access.field.span);
-            let Some(constructor) = constructor else {
-                if !mask.is_none() {
-                    let is = type_id.map_or(mask.words().to_owned(), |id| self.type_words(id));
-                    let message = format!("`.{name}` is read of a value that is {is}, which has no fields");
-                    let help = "only records have fields; take a variant apart by `= $Name(…)`";
-                    self.findings.push(Diagnostic::error("E0014", span, message).with_help(help));
-                }
-                self.classes.break_slot(slot);
-                continue;
-            };
-            let declared = self.schema.types.constructor(constructor);
-            if let Some(&(_, field)) = declared.fields.iter().find(|(field, _)| field == name) {
-                self.require(slot, field, span, &format!("field `{name}` of `{}`", declared.name));
-                continue;
-            }
-            let known = declared.fields.iter().map(|(field, _)| field.as_str());
-            let all = format!(
-                "its fields are {}",
-                known.clone().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            );
-            let finding =
-                Diagnostic::error("E0014", span, format!("`{}` has no field `{name}`", declared.name))
-                    .with_label("unknown field")
-                    .with_help(suggest::did_you_mean(name, known, &all));
-            self.findings.push(finding);
-            self.classes.break_slot(slot);
-        }
-        true
     }
 
     /// Takes defaults, and checks heads by subtype.
@@ -622,7 +492,8 @@ impl<'a> Inference<'a> {
     }
 }
 
-fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
+/// The functor of that number.
+pub(crate) fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
     functor::table().get(usize::from(id.0))
 }
 

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use crate::functor;
 use crate::functor::{FunctorId, Role};
 use crate::program::draft::{
-    Draft, DraftAggregate, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId, Slot,
+    Draft, DraftAggregate, DraftAlternative, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId, Slot,
 };
 use crate::program::findings::Findings;
 use crate::program::infer::{Inferred, parameter};
 use crate::program::schema::{BROKEN, Schema, kind_word};
 use crate::program::terms;
 use crate::program::types::TypeId;
+use crate::program::union::Union;
 use crate::program::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Term, Variable, VariableId,
 };
@@ -26,6 +27,8 @@ pub(crate) struct Lowered {
     pub(crate) heads: Vec<Atom>,
     pub(crate) body: Vec<Literal>,
     pub(crate) variables: Vec<Variable>,
+    /// The unions that aggregates of the body read, under the relations of [`Union::placeholder`].
+    pub(crate) unions: Vec<Union>,
 }
 
 /// Lowers a draft without faults; numbers that do not fit and casts that cannot be are found here.
@@ -41,11 +44,11 @@ pub(crate) fn lower(
         .iter()
         .map(|variable| Variable { name: variable.name.clone(), type_id: inferred.get(variable.slot) })
         .collect();
-    let mut lowering = Lowering { draft, inferred, schema, pool, findings, variables };
+    let mut lowering = Lowering { draft, inferred, schema, pool, findings, variables, unions: Vec::new() };
     let mut body = Vec::new();
     draft.body.iter().for_each(|literal| lowering.literal(literal, &mut body));
     let heads = draft.heads.iter().filter_map(|head| lowering.atom(head, Place::Value, &mut body)).collect();
-    Lowered { heads, body, variables: lowering.variables }
+    Lowered { heads, body, variables: lowering.variables, unions: lowering.unions }
 }
 
 /// Where a term goes.
@@ -66,6 +69,7 @@ struct Lowering<'a> {
     pool: &'a mut Pool,
     findings: &'a mut Findings,
     variables: Vec<Variable>,
+    unions: Vec<Union>,
 }
 
 impl Lowering<'_> {
@@ -103,6 +107,10 @@ impl Lowering<'_> {
             DraftLiteral::Aggregate(aggregate) => {
                 let aggregate = self.aggregate(aggregate);
                 out.push(Literal::Aggregate(aggregate));
+            }
+            DraftLiteral::Union { columns, alternatives, scope, span } => {
+                let atom = self.union(columns, alternatives, *scope, *span);
+                out.push(Literal::Positive(atom));
             }
             DraftLiteral::Access(base, scope) => {
                 let test = self.access(*base, *scope);
@@ -149,6 +157,30 @@ impl Lowering<'_> {
         })
     }
 
+    fn union(
+        &mut self,
+        columns: &[VariableId],
+        alternatives: &[DraftAlternative],
+        scope: ScopeId,
+        span: Span,
+    ) -> Atom {
+        let lower = |alternative: &DraftAlternative| {
+            let mut body = Vec::new();
+            alternative.body.iter().for_each(|literal| self.literal(literal, &mut body));
+            (body, alternative.columns.clone())
+        };
+        let alternatives: Vec<_> = alternatives.iter().map(lower).collect();
+        let used: BTreeSet<_> = alternatives.iter().flat_map(|(body, _)| variables_of(body, None)).collect();
+        let from_outside = |id: &VariableId| {
+            self.draft.get(*id).is_some_and(|variable| !self.draft.is_inside(variable.scope, scope))
+        };
+        let keys: Vec<_> = used.into_iter().filter(from_outside).collect();
+        let relation = Union::placeholder(self.unions.len());
+        let terms = keys.iter().chain(columns).map(|&id| Term::Variable(id)).collect();
+        self.unions.push(Union { keys, columns: columns.to_vec(), alternatives, span });
+        Atom { relation, terms, span }
+    }
+
     fn aggregate(&mut self, aggregate: &DraftAggregate) -> Aggregate {
         let mut body = Vec::new();
         for literal in &aggregate.body {
@@ -156,7 +188,7 @@ impl Lowering<'_> {
             self.literal(literal, &mut lowered);
             for literal in lowered {
                 // A literal that is written twice is one.
-                if !(matches!(literal, Literal::Positive(_)) && body.contains(&literal)) {
+                if !repeated(&body, &literal) {
                     body.push(literal);
                 }
             }
@@ -382,6 +414,15 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether the literal is an atom that is there already.
+fn repeated(body: &[Literal], literal: &Literal) -> bool {
+    let Literal::Positive(atom) = literal else { return false };
+    body.iter().any(|other| match other {
+        Literal::Positive(other) => other.relation == atom.relation && other.terms == atom.terms,
+        Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => false,
+    })
+}
+
 fn generates(call: &Call) -> bool {
     match call.function {
         Function::Functor { id, .. } => functor::table()
@@ -400,7 +441,7 @@ fn is_generator(term: &Term) -> bool {
 }
 
 /// The variables of literals and a target.
-fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId> {
+pub(crate) fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId> {
     let mut found = BTreeSet::new();
     target.iter().for_each(|term| variables_in(term, &mut found));
     for literal in body {
@@ -421,7 +462,7 @@ fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId>
     found
 }
 
-fn variables_in(term: &Term, found: &mut BTreeSet<VariableId>) {
+pub(crate) fn variables_in(term: &Term, found: &mut BTreeSet<VariableId>) {
     match term {
         Term::Variable(id) => {
             found.insert(*id);

@@ -6,6 +6,7 @@
 pub mod rule;
 pub mod types;
 
+mod aggregate;
 mod analysis;
 mod annotations;
 mod build;
@@ -24,10 +25,12 @@ mod normalise;
 mod relations;
 mod resolve;
 mod schema;
+mod settle;
 mod strata;
 mod suggest;
 mod terms;
 mod unbound;
+mod union;
 
 use std::collections::BTreeSet;
 
@@ -231,7 +234,7 @@ pub const PRELUDE_NAME: &str = "prelude.dl";
 
 /// Where the texts of included files come from: filled by whoever may open files.
 pub trait Includes {
-    /// The text of `path` as written in the file named `from`, and the name to show for it.
+    /// What the file named `from` means by `path`: the name to show for it, and its text. One file has one name.
     ///
     /// # Errors
     /// Says why there is none, in words (outside the policy's root, not there, unreadable).
@@ -298,7 +301,10 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
         return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
     }
     decision_rules.sort_by_key(|rule| rule.span);
-    let (strata, needs) = strata::order(&schema, &built, &lineage_rules);
+    let (strata, needs) = strata::order(&schema, &built, &lineage_rules, &mut findings);
+    if findings.errors() > 0 {
+        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+    }
     Ok(Program {
         types: schema.types,
         relations: schema.relations,

@@ -59,6 +59,10 @@ pub(crate) fn alternatives(condition: &ast::Condition, negated: bool) -> Vec<Vec
             let mut all: Vec<Vec<Flat<'_>>> = vec![Vec::new()];
             for part in parts {
                 let next = alternatives(part, negated);
+                if let [only] = &next[..] {
+                    all.iter_mut().for_each(|before| before.extend(only));
+                    continue;
+                }
                 let mut joined = Vec::with_capacity(all.len() * next.len());
                 for before in &all {
                     joined.extend(next.iter().map(|after| before.iter().chain(after).copied().collect()));

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::VariableId;
 use crate::program::declarations::reserved;
-use crate::program::draft::{
-    Access, Draft, DraftAggregate, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId,
-};
+use crate::program::draft::{Access, Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId};
 use crate::program::findings::Findings;
 use crate::program::ground::{self, Grounding, Inner};
 use crate::program::normalise::{self, Flat, MAX_ALTERNATIVES};
@@ -71,16 +69,16 @@ pub(crate) fn resolve<'a>(
 }
 
 /// The scope that is being resolved, or one around it.
-struct Frame {
-    id: ScopeId,
+pub(crate) struct Frame {
+    pub(crate) id: ScopeId,
     /// Variables that are visible here; those from outside are entered when it opens.
     names: BTreeMap<String, VariableId>,
     /// Names that aggregates inside see as theirs to read.
-    known: BTreeSet<String>,
+    pub(crate) known: BTreeSet<String>,
     /// Names that the scope itself uses.
     used: BTreeSet<String>,
     /// Literals that go before the one that is being resolved.
-    pending: Vec<DraftLiteral>,
+    pub(crate) pending: Vec<DraftLiteral>,
     /// Variables of the scope outside that this aggregate binds.
     witnesses: Vec<VariableId>,
 }
@@ -89,12 +87,13 @@ pub(crate) struct Resolver<'a, 'e> {
     pub(crate) schema: &'a Schema,
     pub(crate) findings: &'a mut Findings,
     pub(crate) draft: Draft,
-    frames: Vec<Frame>,
-    elsewhere: BTreeSet<&'e str>,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) elsewhere: BTreeSet<&'e str>,
 }
 
 impl<'e> Resolver<'_, 'e> {
-    fn open(
+    /// Opens a scope inside the current one. `names` are the variables of other scopes that are seen in it.
+    pub(crate) fn open(
         &mut self,
         grounding: &Grounding<'_>,
         names: BTreeMap<String, VariableId>,
@@ -138,11 +137,11 @@ impl<'e> Resolver<'_, 'e> {
         self.frames.last().map_or(ScopeId(0), |frame| frame.id)
     }
 
-    fn flush(&mut self) -> Vec<DraftLiteral> {
+    pub(crate) fn flush(&mut self) -> Vec<DraftLiteral> {
         self.frames.last_mut().map(|frame| std::mem::take(&mut frame.pending)).unwrap_or_default()
     }
 
-    fn literals(&mut self, literals: &[Flat<'e>]) -> Vec<DraftLiteral> {
+    pub(crate) fn literals(&mut self, literals: &[Flat<'e>]) -> Vec<DraftLiteral> {
         let mut body = Vec::new();
         for literal in literals {
             let resolved = self.literal(literal);
@@ -266,62 +265,7 @@ impl<'e> Resolver<'_, 'e> {
         result
     }
 
-    fn aggregate(&mut self, aggregate: &'e ast::Aggregate, result: VariableId, span: Span) {
-        if normalise::count(&aggregate.body, false) != 1 {
-            let finding = Diagnostic::error("E0006", span, "`;` inside an aggregate is not supported here")
-                .with_help(
-                    "give the alternatives a relation of their own, a rule for each, and aggregate over that",
-                );
-            self.findings.push(finding);
-            return;
-        }
-        let literals: Vec<Flat<'e>> =
-            normalise::alternatives(&aggregate.body, false).into_iter().flatten().collect();
-        let mut target = BTreeSet::new();
-        aggregate.target.iter().for_each(|term| ground::names_in(term, &mut target));
-        let visible = self.frames.last().map(|frame| frame.known.clone()).unwrap_or_default();
-        let mut body_names = BTreeSet::new();
-        ground::names_in_condition(&aggregate.body, &mut body_names);
-        let outer: BTreeSet<&str> = body_names
-            .iter()
-            .copied()
-            .filter(|&name| visible.contains(name) && !target.contains(name))
-            .collect();
-        let grounding = ground::ground(&literals, &[], aggregate.target.as_ref(), &outer);
-        unbound::report_inner(&grounding, &visible, &self.elsewhere, self.findings);
-        let extreme = matches!(aggregate.kind, AggregateKind::Min | AggregateKind::Max);
-        let witnesses: Vec<&str> = body_names
-            .iter()
-            .copied()
-            .filter(|&name| extreme && !visible.contains(name) && !target.contains(name) && self.uses(name))
-            .collect();
-        let shared: Vec<_> =
-            outer.iter().chain(&witnesses).map(|&name| (name, self.variable(name))).collect();
-        let witnesses: Vec<_> =
-            shared.iter().filter(|(name, _)| witnesses.contains(name)).map(|&(_, id)| id).collect();
-        let names = shared.iter().map(|&(name, id)| (name.to_owned(), id)).collect();
-        let scope = self.open(&grounding, names, witnesses.clone());
-        let mut body = self.literals(&literals);
-        let target = aggregate.target.as_ref().map(|term| self.term(term, Position::Value));
-        body.extend(self.flush());
-        self.frames.pop();
-        let repeats = literals.iter().any(repeats);
-        let aggregate = DraftAggregate {
-            function: aggregate.kind,
-            result,
-            target,
-            body,
-            scope,
-            witnesses,
-            repeats,
-            span,
-        };
-        if let Some(frame) = self.frames.last_mut() {
-            frame.pending.push(DraftLiteral::Aggregate(Box::new(aggregate)));
-        }
-    }
-
-    fn uses(&self, name: &str) -> bool {
+    pub(crate) fn uses(&self, name: &str) -> bool {
         self.frames.last().is_some_and(|frame| frame.used.contains(name))
     }
 
@@ -360,7 +304,7 @@ fn has_wildcard(term: &DraftTerm) -> bool {
 }
 
 /// Whether a variable stands twice in an atom.
-fn repeats(literal: &Flat<'_>) -> bool {
+pub(crate) fn repeats(literal: &Flat<'_>) -> bool {
     let Flat::Atom { negated: false, .. } = literal else { return false };
     let mut names = Vec::new();
     literal.terms().into_iter().for_each(|term| variables_of(term, &mut names));

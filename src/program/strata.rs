@@ -50,16 +50,21 @@ pub(crate) fn check<'a>(
     let graph = analysis::close(relations, reads.iter().map(pair), complete);
     for read in &reads {
         let is_broken = read.reading != Reading::Plain && graph.broken.contains(&pair(read));
-        // A rule of `Unauthorized` stands for one of `DenialReason` too; it is reported once.
-        let twin = schema.relation_name(read.head) == "DenialReason"
-            && reads.iter().any(|other| {
-                other.span == read.span && other.head != read.head && graph.broken.contains(&pair(other))
-            });
-        if is_broken && !twin {
+        if is_broken && !is_twin(read, &reads, &graph, schema) {
             findings.push(unstratified(read, &reads, schema));
         }
     }
     check_gates(&reads, &graph, schema, findings);
+}
+
+/// Whether the read is told of under `Unauthorized` already: a rule of that stands for one of `DenialReason` too.
+fn is_twin(read: &Read, reads: &[Read], graph: &Graph, schema: &Schema) -> bool {
+    let told = |other: &Read| {
+        other.span == read.span
+            && other.head != read.head
+            && graph.broken.contains(&(other.head.0, other.body.0))
+    };
+    schema.relation_name(read.head) == "DenialReason" && reads.iter().any(told)
 }
 
 fn reads_of(rule: &ast::Rule, schema: &Schema, into: &mut Vec<Read>) {
@@ -208,11 +213,13 @@ fn check_gates(reads: &[Read], graph: &Graph, schema: &Schema, findings: &mut Fi
     }
 }
 
-/// The order in which relations are evaluated, and what each needs.
+/// The order in which relations are evaluated, and what each needs. Unions of aggregates read what stands around the
+/// aggregate, and that must not lead back to the rule.
 pub(crate) fn order(
     schema: &Schema,
     rules: &[Rule],
     lineage: &[Rule],
+    findings: &mut Findings,
 ) -> (Vec<Stratum>, Vec<Vec<RelationId>>) {
     let mut reads = BTreeSet::new();
     for rule in rules.iter().chain(lineage) {
@@ -221,7 +228,17 @@ pub(crate) fn order(
         });
     }
     let relations = u32::try_from(schema.relations.len()).unwrap_or(u32::MAX);
-    let graph = analysis::close(relations, reads.iter().copied(), std::iter::empty());
+    let (complete, places) = aggregated(rules);
+    let graph = analysis::close(relations, reads.iter().copied(), complete.iter().copied());
+    for (pair, span) in complete.iter().zip(places) {
+        if graph.broken.contains(pair) {
+            let message = "`;` inside an aggregate is not supported where the rule is recursive";
+            let finding = Diagnostic::error("E0006", span, message).with_help(
+                "give the alternatives a relation of their own, a rule for each, and aggregate over that",
+            );
+            findings.push(finding);
+        }
+    }
     let mut needs = vec![Vec::new(); schema.relations.len()];
     for &(from, to) in &graph.needs {
         if let Some(list) = needs.get_mut(from as usize) {
@@ -237,6 +254,21 @@ pub(crate) fn order(
     }
     let strata = groups.into_values().filter_map(|group| stratum(group, schema, rules, &reads)).collect();
     (strata, needs)
+}
+
+/// What the rules aggregate over, and where.
+fn aggregated(rules: &[Rule]) -> (Vec<(u32, u32)>, Vec<Span>) {
+    let mut found = Vec::new();
+    for rule in rules {
+        for literal in &rule.body {
+            if let Literal::Aggregate(aggregate) = literal {
+                relations_of(&aggregate.body, &mut |body| {
+                    found.push(((rule.head.relation.0, body.0), aggregate.span));
+                });
+            }
+        }
+    }
+    found.into_iter().unzip()
 }
 
 fn stratum(

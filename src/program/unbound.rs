@@ -56,6 +56,15 @@ pub(crate) fn report_inner(
     }
 }
 
+/// A variable of an aggregate's body that one of its branches does not have.
+pub(crate) fn missing(name: &str, aggregate: Span) -> Diagnostic {
+    finding(
+        name,
+        aggregate,
+        &format!("another branch of `;` inside the aggregate binds `{name}`, one does not"),
+    )
+}
+
 /// Reports the variables of a fact.
 pub(crate) fn report_fact(grounding: &Grounding<'_>, findings: &mut Findings) {
     for (name, span, _) in grounding.unbound() {
