@@ -31,11 +31,6 @@ const LATER: &[(&str, &str, &str)] = &[
     ),
     ("062-arguments-of-the-sibling", "check policy-current.dl --format json", "lint"),
     ("062-arguments-of-the-sibling", "check policy-current-allow.dl --format json", "lint"),
-    (
-        "063-budget-over-several-calls",
-        "replay --policy policy.dl input-failed.json --format json",
-        "aggregates",
-    ),
     ("082-two-policies-side-by-side", "diff policy-old.dl policy-new.dl input.json", "diff"),
     ("092-explanation-short-enough", "explain --policy policy.dl --session input.json --call c30", "explain"),
     ("094-why-is-it-not-allowed", "explain --policy policy.dl --session input.json --call c2", "explain"),
