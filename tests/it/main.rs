@@ -1,6 +1,10 @@
 //! The integration tests: one binary.
 #![expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
-#![expect(clippy::panic, reason = "a fixture that cannot be read fails the run")]
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a fixture that cannot be read fails the run, and helpers count as tests"
+)]
 
 mod cases;
 mod cli;

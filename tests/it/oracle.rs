@@ -40,7 +40,8 @@ pub(crate) fn evaluate(program: &Program, given: &Facts, roots: &[RelationId]) -
             .map(|rule| &program.rules[rule.0 as usize])
             .chain(program.lineage_rules.iter().filter(stated))
             .collect();
-        while rules.iter().fold(false, |grew, rule| oracle.apply(rule) || grew) {}
+        // Every rule runs in every round, whether or not one before it found something.
+        while rules.iter().map(|rule| oracle.apply(rule)).filter(|&grew| grew).count() > 0 {}
         if oracle.failed {
             return Err(());
         }
