@@ -109,6 +109,7 @@ pub struct Relation {
 }
 
 /// Relations whose rules depend on each other, and those rules. A stratum starts when all before it are complete.
+/// Relations that the host alone fills stand in none; those that the lineage answers stand in one without rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stratum {
     /// The relations that this stratum completes.

@@ -259,7 +259,7 @@ fn fixtures() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     /// Whatever stands in a policy, it is a program or it is refused with an error whose places can be drawn.
     #[test]
