@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::decision::{self, Decision, Judged, Question, Roots, Subject};
 use crate::engine::{Budget, Database, Engine, EvalError, Progress};
 use crate::facts::{self, Asked, Message, Projected, Schema};
+use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Stop};
@@ -203,7 +204,11 @@ impl Monitor {
 
     /// Judges a request made by hand: one decision for each action.
     pub fn judge(&mut self, request: &Request) -> Vec<Decision> {
-        let question = |(action, _): &(Action, _)| Question { subject: action.subject(), approval: None };
+        // A person's answer to the very call counts for it, also where it is asked about by hand.
+        let question = |(action, _): &(Action, _)| {
+            let call = self.own_call(action, &request.current);
+            Question { subject: action.subject(), approval: call.and_then(|call| call.approval.clone()) }
+        };
         let questions: Vec<_> = request.actions.iter().map(question).collect();
         let check = self.check(request);
         self.decide(&check, &questions)
@@ -235,24 +240,25 @@ impl Monitor {
     }
 
     fn check_of<'a>(&self, call: &'a ProposedCall) -> Check<'a> {
-        let id = |record: &crate::lineage::RecordId| {
-            self.graph.records().get(record.0 as usize).map(|record| record.id.clone())
-        };
         let asked = Asked::CallTool { tool: &call.tool, arguments: &call.arguments };
         // A person's answer is the newest thing that the judgement knows.
         let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
         Check {
-            current: call.current.iter().filter_map(id).collect(),
-            actions: vec![Asking { asked, metadata: &[], record: id(&call.record) }],
+            current: call.current.iter().filter_map(|&record| self.id_of(record)).collect(),
+            actions: vec![Asking { asked, metadata: &[], record: self.id_of(call.record) }],
             clock: Some(time.as_str()).filter(|time| !time.is_empty()),
         }
+    }
+
+    fn id_of(&self, record: RecordId) -> Option<String> {
+        self.graph.records().get(record.0 as usize).map(|record| record.id.clone())
     }
 
     fn check<'a>(&self, request: &'a Request) -> Check<'a> {
         let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| Asking {
             asked: action.asked(),
             metadata,
-            record: self.own_record(action, &request.current),
+            record: self.own_call(action, &request.current).and_then(|call| self.id_of(call.record)),
         };
         Check {
             current: request.current.clone(),
@@ -261,18 +267,14 @@ impl Monitor {
         }
     }
 
-    /// The one current record that proposes this very call, if there is exactly one.
-    fn own_record(&self, action: &Action, current: &[String]) -> Option<String> {
+    /// The one call of this tool with these arguments among the current records, if there is exactly one.
+    fn own_call(&self, action: &Action, current: &[String]) -> Option<&ProposedCall> {
         let Action::CallTool { tool, arguments } = action else { return None };
-        let mut own = current.iter().filter(|id| {
-            let record = self.graph.record_of(id);
-            let proposes = |call: &ProposedCall| {
-                Some(call.record) == record && call.tool == *tool && call.arguments == *arguments
-            };
-            record.is_some() && self.graph.calls().iter().any(proposes)
+        let records: Vec<_> = current.iter().filter_map(|id| self.graph.record_of(id)).collect();
+        let mut own = self.graph.calls().iter().filter(|call| {
+            call.tool == *tool && call.arguments == *arguments && records.contains(&call.record)
         });
-        let first = own.next()?;
-        own.next().is_none().then(|| first.clone())
+        own.next().filter(|_| own.next().is_none())
     }
 
     fn decide(&mut self, check: &Check<'_>, questions: &[Question]) -> Vec<Decision> {

@@ -2,7 +2,7 @@
 
 use crate::cli::console::Console;
 use crate::cli::files::{self, Found};
-use crate::recording::{self, Recording};
+use crate::recording::{self, Recording, RecordingError};
 use crate::report::json::FileError;
 
 /// What became of one file.
@@ -26,11 +26,13 @@ pub(crate) fn read(found: &Found, console: &mut Console<'_>) -> Read {
     match recording::read(&bytes) {
         Ok(recording) => Read::Recording(files::name(path), Box::new(recording)),
         Err(error) => {
-            let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson", ".db", ".sqlite"])
+            let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
                 && !files::ends_with(path, &[".test.json"]);
+            // A recording that cannot be read yet is a session that was not checked.
+            let other = !named_so && !matches!(error, RecordingError::NotYet { .. });
             let error = files::unreadable(path, error);
             match found {
-                Found::Met(_) if !named_so => Read::Skipped(FileError { kind: "skipped", ..error }),
+                Found::Met(_) if other => Read::Skipped(FileError { kind: "skipped", ..error }),
                 Found::Met(_) | Found::Named(_) => Read::Unreadable(error),
             }
         }

@@ -1,11 +1,11 @@
 use crate::decision::{Decision, Reason, ReasonKind, Route, RouteStatus, Verdict};
-use crate::engine::{Budget, Database, Engine, EvalError};
+use crate::engine::{Budget, Database, Engine, EvalError, SHOWN};
 use crate::functor::{self, Argument, Cache};
 use crate::lineage::Lineage;
 use crate::program::{DecisionKind, DecisionRule, Piece, Program, RelationId};
 use crate::records::{Approval, ApprovalScope};
 use crate::source::Span;
-use crate::value::{Symbol, Word, visible};
+use crate::value::{Symbol, Word, legible, visible};
 
 /// The relations that a decision is read from.
 #[derive(Debug, Clone)]
@@ -268,7 +268,7 @@ fn filled(program: &Program, database: &Database, rule: &DecisionRule, tuple: &[
             Piece::Text(text) => text.clone(),
             Piece::Value { column, .. } => match (tuple.get(*column), columns.get(*column)) {
                 (Some(&word), Some(schema)) => {
-                    visible(&program.show(word, schema.type_id, &database.pool), 200)
+                    legible(&program.show(word, schema.type_id, &database.pool), SHOWN)
                 }
                 _ => String::new(),
             },

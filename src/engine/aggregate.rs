@@ -105,7 +105,11 @@ impl<'a> Join<'a> {
                     }
                 };
                 if word.is_none() {
-                    self.faults.note(format!("a sum of {sum} does not fit 64 bits"), step.aggregate.span);
+                    self.faults.note(
+                        format!("a sum of {sum} does not fit 64 bits"),
+                        step.aggregate.span,
+                        self.head,
+                    );
                 }
                 word
             }

@@ -1,6 +1,6 @@
 use crate::engine::ancestry::{Ancestry, RecordNames};
 use crate::engine::join::{Join, Run, Window};
-use crate::engine::meter::{Faults, Halt, Meter};
+use crate::engine::meter::{Faults, Halt, Meter, name_of};
 use crate::engine::order::{Planner, plan};
 use crate::engine::plan::{Pattern, Plan, Step};
 use crate::engine::tuples::{Row, Tuples};
@@ -342,7 +342,10 @@ impl<'a> Pass<'a> {
 
     fn faulty(&self) -> Result<(), EvalError> {
         match self.faults.first() {
-            Some((what, span)) => Err(EvalError { what: what.clone(), span: Some(*span) }),
+            Some((what, span, head)) => {
+                let what = format!("`{}` cannot be derived: {what}", name_of(self.program, *head));
+                Err(EvalError { what, span: Some(*span) })
+            }
             None => Ok(()),
         }
     }

@@ -8,7 +8,7 @@ use crate::engine::tuples::{Row, Tuples};
 use crate::functor::{self, Argument, Cache, Output};
 use crate::program::{Arithmetic, Call, Comparison, Function, Operator, Program, RelationId, Term};
 use crate::source::Span;
-use crate::value::{Kind, Pool, Symbol, Word, visible};
+use crate::value::{Kind, Pool, Symbol, Word, legible};
 
 /// A placeholder's value is cut after this many characters.
 pub(crate) const SHOWN: usize = 200;
@@ -392,7 +392,7 @@ impl<'a> Join<'a> {
                 Err(fault) => Ok(self.fault(call.span, fault)),
             },
             Function::Show(type_id) => {
-                let text = visible(&self.program.show(first, type_id, self.pool), SHOWN);
+                let text = legible(&self.program.show(first, type_id, self.pool), SHOWN);
                 self.intern(Output::Text(text)).map(Some)
             }
             // A generator in a place for one value; the checker keeps it out.
@@ -402,7 +402,7 @@ impl<'a> Join<'a> {
 
     /// Notes an evaluation error; the literal then has no value.
     fn fault(&mut self, span: Span, what: String) -> Option<Word> {
-        self.faults.note(what, span);
+        self.faults.note(what, span, self.head);
         None
     }
 

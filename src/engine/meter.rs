@@ -20,12 +20,7 @@ pub(crate) enum Spent {
 
 impl Halt {
     pub(crate) fn text(&self, program: &Program) -> String {
-        let name = program.schema(self.relation).map_or("", |relation| relation.name.as_str());
-        let name = program
-            .decision_rules
-            .iter()
-            .find(|rule| rule.fired == self.relation)
-            .map_or_else(|| name.to_owned(), |rule| rule.id.clone());
+        let name = name_of(program, self.relation);
         let limit = match self.what {
             Spent::Tuples(limit) => format!("limit of {limit} derived tuples"),
             Spent::Bytes(limit) => format!("limit of {limit} bytes"),
@@ -33,6 +28,13 @@ impl Halt {
         };
         format!("the {limit} was reached while deriving `{name}`")
     }
+}
+
+/// The name of a relation as the author knows it: for the firings of a decision rule, the rule.
+pub(crate) fn name_of(program: &Program, relation: RelationId) -> String {
+    let name = program.schema(relation).map_or("", |relation| relation.name.as_str());
+    let rule = program.decision_rules.iter().find(|rule| rule.fired == relation);
+    rule.map_or_else(|| name.to_owned(), |rule| rule.id.clone())
 }
 
 /// What one check has used of its budget.
@@ -90,14 +92,17 @@ impl Meter {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     count: u64,
-    first: Option<(String, Span)>,
+    first: Option<Fault>,
 }
 
+/// An evaluation error: what failed, where, and for which relation.
+pub(crate) type Fault = (String, Span, RelationId);
+
 impl Faults {
-    pub(crate) fn note(&mut self, what: String, span: Span) {
+    pub(crate) fn note(&mut self, what: String, span: Span, head: RelationId) {
         self.count += 1;
-        if self.first.as_ref().is_none_or(|(first, at)| (&what, span) < (first, *at)) {
-            self.first = Some((what, span));
+        if self.first.as_ref().is_none_or(|(first, at, _)| (&what, span) < (first, *at)) {
+            self.first = Some((what, span, head));
         }
     }
 
@@ -105,7 +110,7 @@ impl Faults {
         self.count
     }
 
-    pub(crate) fn first(&self) -> Option<&(String, Span)> {
+    pub(crate) fn first(&self) -> Option<&Fault> {
         self.first.as_ref()
     }
 }

@@ -21,6 +21,8 @@ mod tuples;
 
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
+pub(crate) use join::SHOWN;
+
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
 

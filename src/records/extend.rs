@@ -1,33 +1,25 @@
 //! One event more.
 
-use crate::json::Json;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Author;
 use crate::recording::Event;
 use crate::recording::Stop;
-use crate::records::CallNumber;
-use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::Observed;
-use crate::records::ProposedCall;
 use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
-use crate::records::SessionFact;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
-use crate::records::draft::Proposal;
 use crate::records::draft::Purpose;
 use crate::records::draft::Source;
 use crate::records::draft::drafts;
 use crate::records::identity::fingerprint;
 use crate::records::identity::hex;
 use crate::records::notices::quoted;
-use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
-use crate::records::state;
 use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
@@ -57,7 +49,8 @@ pub(crate) struct Scene<'e> {
     summary: ContextId,
     /// Calls that it answered so far.
     pub(crate) taken: Vec<CallIndex>,
-    parts: Vec<RecordId>,
+    /// The records of its parts.
+    pub(crate) parts: Vec<RecordId>,
     pub(crate) answers: Vec<RecordId>,
     pub(crate) observed: Observed,
 }
@@ -144,6 +137,7 @@ impl Graph {
 
     fn add_draft(&mut self, scene: &mut Scene<'_>, draft: Draft<'_>) {
         let Draft { kind, place, contents, tools_json, metadata, source } = draft;
+        self.notice_role(scene, &source);
         let role = self.role(scene, &source);
         let body = Body { kind, place, contents, tools_json, metadata, role };
         match source {
@@ -202,7 +196,7 @@ impl Graph {
 
     /// What the author of the event was shown before it. What came through another agent depends on a run that this
     /// session does not show.
-    fn view(&mut self, scene: &mut Scene<'_>) -> ContextId {
+    pub(crate) fn view(&mut self, scene: &mut Scene<'_>) -> ContextId {
         if let Some(view) = scene.view {
             return view;
         }
@@ -231,7 +225,8 @@ impl Graph {
         self.resource(scene, contents, Role::Agent)
     }
 
-    fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
+    /// Adds the record of a resource, which nobody is shown unasked.
+    pub(crate) fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
         let metadata = crate::records::metadata::encode(vec![(
             "text",
             crate::records::metadata::Field::Text(&contents),
@@ -322,116 +317,18 @@ impl Graph {
         number
     }
 
-    fn propose(&mut self, scene: &mut Scene<'_>, body: Body, proposal: &Proposal<'_>) {
-        let inputs = self.view(scene);
-        let shown = match proposal.purpose {
-            Purpose::Tool | Purpose::Input => Shown::Everyone,
-            Purpose::Confirmation | Purpose::Credential => Shown::Nobody,
-        };
-        let record = self.record(scene, body, inputs, shown);
-        scene.parts.push(record);
-        self.notice_reuse(proposal.id);
-        let arguments = proposal.arguments.ordinary();
-        if proposal.purpose == Purpose::Confirmation {
-            self.add_request(scene, proposal);
-        }
-        let number = match proposal.purpose {
-            Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
-            Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
-        };
-        self.book.add(Call {
-            number,
-            record,
-            id: proposal.id.to_owned(),
-            name: proposal.name.to_owned(),
-            purpose: proposal.purpose,
-            unjudged_arguments: if number.is_some() { String::new() } else { arguments },
-            moment: scene.moment,
-            branch: scene.branch,
-            by_agent: scene.by_agent(),
-            long_running: !proposal.id.is_empty()
-                && scene.event.long_running.iter().any(|id| id == proposal.id),
-            refused: proposal.refused.is_some(),
-            result: None,
-            outcome: CallOutcome::None,
-            asked: false,
-            placeholder: false,
-            inner: Vec::new(),
-        });
-    }
-
-    fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
-        let (book, calls) = (&self.book, &self.calls);
-        let arguments_of = |index: CallIndex| {
-            let number = book.call(index)?.number?;
-            crate::json::parse(&calls.get(number.0 as usize)?.arguments).ok()
-        };
-        let fault = self.requests.add(book, &self.sight, proposal, scene.place(), &arguments_of);
-        if let Some(text) = fault {
-            let kind = if scene.by_agent() { "request_ignored" } else { "forged_request" };
-            self.warnings.add(kind, text);
-        }
-    }
-
-    /// Lists a call to be judged.
-    fn judged(
-        &mut self,
-        scene: &mut Scene<'_>,
-        record: RecordId,
-        proposal: &Proposal<'_>,
-        arguments: String,
-    ) -> CallNumber {
-        let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
-        let (call_id, tool) = (proposal.id.to_owned(), proposal.name.to_owned());
-        if let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone())) {
-            let text = format!(
-                "call {} to {} repeats call {}, which a person declined",
-                quoted(&call_id),
-                quoted(&tool),
-                quoted(earlier)
-            );
-            self.warnings.add("declined_before", text);
-        }
-        self.facts.push(SessionFact::ProposedCall {
-            record,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-        });
-        self.calls.push(ProposedCall {
-            record,
-            call_id,
-            tool,
-            arguments,
-            agent: scene.event.author.clone(),
-            current: Vec::new(),
-            event_id: scene.event.id.clone(),
-            time: scene.event.time.clone(),
-            refused: proposal.refused.clone(),
-            approval: None,
-        });
-        scene.observed.calls.push(number);
-        number
-    }
-
-    fn notice_reuse(&mut self, id: &str) {
-        if id.is_empty() {
-            return;
-        }
-        if self.unmatched.contains(id) {
-            let text = format!("call {} is answered before it is made: the list is out of order", quoted(id));
-            self.warnings.add("answer_before_call", text);
-            self.unmatched.remove(id);
-        }
-        match self.seen_ids.get_mut(id) {
-            Some(told) if *told => {}
-            Some(told) => {
-                *told = true;
-                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
-            }
-            None => {
-                self.seen_ids.insert(id.to_owned(), false);
-            }
+    /// Says where `content.role` tells another story than the author, who alone counts.
+    fn notice_role(&mut self, scene: &Scene<'_>, source: &Source<'_>) {
+        let disagrees = matches!(source, Source::Words)
+            && match scene.writer {
+                Author::Person => scene.event.role == "model",
+                Author::Agent => scene.by_agent() && scene.event.role == "user",
+                Author::Framework => false,
+            };
+        if disagrees {
+            let (id, author, role) = (&scene.event.id, &scene.event.author, &scene.event.role);
+            let text = format!("event {} by {} has the role {}", quoted(id), quoted(author), quoted(role));
+            self.warnings.add("role_disagrees", format!("{text}: the author counts"));
         }
     }
 
@@ -455,73 +352,6 @@ impl Graph {
             let text = format!("event {id} carries a rewind or compaction that is not the framework's own");
             self.warnings.add("marker_ignored", text);
         }
-    }
-
-    /// Notes which calls the framework itself names as waiting for a person.
-    fn note_requested(&mut self, scene: &Scene<'_>) {
-        if !scene.by_agent() {
-            return;
-        }
-        for (id, asked) in &scene.event.actions.requested_confirmations {
-            let Some(index) = self.book.newest(&self.sight, id, scene.branch) else {
-                let text = format!(
-                    "event {} asks for approval of {}, which is no call",
-                    quoted(&scene.event.id),
-                    quoted(id)
-                );
-                self.warnings.add("request_ignored", text);
-                continue;
-            };
-            if let Some(call) = self.book.call_mut(index) {
-                call.asked = true;
-            }
-            self.requests.specify(index, asked.payload.as_ref());
-        }
-    }
-
-    fn note_writes(&mut self, scene: &mut Scene<'_>) {
-        let actions = &scene.event.actions;
-        let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
-        if nothing || (scene.marker && actions.rewind_before.is_some()) {
-            return;
-        }
-        let text = "which values of state and which files were read, by tools or for instructions, is not in this session";
-        self.assumptions.once("state_reads", text);
-        let writers = self.writers(scene);
-        if writers.is_empty() {
-            for (key, value) in &actions.state_delta {
-                let value: &Json = &state::shown(value);
-                let contents = self.session.unattributed_state(key, value, &scene.event.invocation_id);
-                let record = self.resource(scene, contents, Role::User);
-                let (scope, key) = state::scope_of(key);
-                self.facts.push(SessionFact::StateWrite {
-                    record,
-                    scope: scope.to_owned(),
-                    key: key.to_owned(),
-                    value: value.ordinary(),
-                });
-            }
-            if !actions.artifact_delta.is_empty() {
-                let text = format!(
-                    "event {} writes files, and nothing says who wrote them",
-                    quoted(&scene.event.id)
-                );
-                self.warnings.add("unknown_writer", text);
-            }
-            return;
-        }
-        self.facts.extend(state::writes(scene.event, &writers));
-    }
-
-    /// The records that wrote what the event writes: its answers, else its parts, else its author's last output.
-    fn writers(&self, scene: &Scene<'_>) -> Vec<RecordId> {
-        if !scene.answers.is_empty() {
-            return scene.answers.clone();
-        }
-        if !scene.parts.is_empty() {
-            return scene.parts.clone();
-        }
-        self.last_output.get(&scene.author).copied().into_iter().collect()
     }
 
     /// Ends the event: from here on it is part of the session.
@@ -581,5 +411,175 @@ impl Graph {
                 call.approval = None;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use crate::recording::StopKind;
+    use crate::records::CallNumber;
+    use crate::records::SessionFact;
+    use crate::records::building::at;
+    use crate::records::building::build;
+    use crate::records::building::events;
+    use crate::records::building::inputs;
+    use crate::records::building::short;
+    use crate::records::building::warned;
+
+    #[test]
+    fn each_part_is_a_record_as_the_table_says() {
+        let (graph, observed) = build(
+            r#"user say hello
+               bot think hm
+               & say ok
+               & call c1 pay {"b":1.50,"a":{"k.l":"é"}}
+               bot answer c1 pay {"paid":5}"#,
+        );
+        let rows = [
+            ("hello", "[]", Role::User, RecordKind::Text, r#"{"s:text":"hello"}"#),
+            ("hm", "[]", Role::Assistant, RecordKind::Thought, r#"{"s:text":"hm","s:thought":true}"#),
+            ("ok", "[]", Role::Assistant, RecordKind::Text, r#"{"s:text":"ok"}"#),
+            (
+                "",
+                r#"[{"arguments":"{\"a\":{\"k.l\":\"é\"},\"b\":1.50}","name":"pay"}]"#,
+                Role::Assistant,
+                RecordKind::Call,
+                r#"{"s:function_call":{"s:args":{"s:a":{"s:k.l":"\u00e9"},"s:b":1.5},"s:id":"c1","s:name":"pay"}}"#,
+            ),
+            (
+                r#"{"paid":5}"#,
+                "[]",
+                Role::Agent,
+                RecordKind::Response,
+                r#"{"s:function_response":{"s:id":"c1","s:name":"pay","s:response":{"s:paid":5}}}"#,
+            ),
+        ];
+        assert_eq!(graph.records().len(), rows.len());
+        for (record, (contents, tools, role, kind, metadata)) in graph.records().iter().zip(rows) {
+            let said = (record.contents.as_str(), record.tools_json.as_str(), record.role, record.kind);
+            assert_eq!(said, (contents, tools, role, kind));
+            assert_eq!(record.metadata.as_deref(), Some(metadata));
+        }
+        assert_eq!(observed[1].calls, [CallNumber(0)]);
+        let call = &graph.calls()[0];
+        assert_eq!(call.current, [RecordId(1), RecordId(2), RecordId(3)]);
+        assert_eq!(call.arguments, r#"{"a":{"k.l":"é"},"b":1.50}"#);
+        assert_eq!((at(&graph, 4).event.as_ref().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));
+    }
+
+    #[test]
+    fn signatures_and_empty_parts_have_just_their_own_fields() {
+        let list = r#"[{"author":"bot","content":{"parts":[{"thoughtSignature":"AQID"},{}]}},
+            {"author":"bot","content":{"parts":[{"thoughtSignature":"AQID","functionCall":{"name":"f"}}]}}]"#;
+        let (graph, _) = crate::records::building::graph(list);
+        let metadata: Vec<_> =
+            graph.records().iter().filter_map(|record| record.metadata.as_deref()).collect();
+        assert_eq!(
+            metadata,
+            [
+                r#"{"s:thought_signature":{"bytes":"AQID"}}"#,
+                "{}",
+                r#"{"s:function_call":{"s:args":{},"s:name":"f"},"s:thought_signature":{"bytes":"AQID"}}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_stop_records_nothing_of_its_event() {
+        let mut list = events(&short("user say a\nbot say b\n& call c pay {\"x\":1}\n& say d"));
+        let mut graph = Graph::default();
+        graph.extend(&list[0]).unwrap();
+        list[1].parts[2].unsupported.push(("inlineData".to_owned(), Json::Null));
+        let stop = graph.extend(&list[1]).unwrap_err();
+        assert_eq!((stop.kind, stop.part, stop.event), (StopKind::UnsupportedPart, Some(2), Some(1)));
+        assert!(stop.text.contains("`inlineData`"), "{}", stop.text);
+        assert_eq!((graph.records().len(), graph.calls().len(), graph.facts().len()), (1, 0, 0));
+        let list = events(&short(r#"bot call c pay {"x":1e999}"#));
+        assert_eq!(graph.extend(&list[0]).unwrap_err().kind, StopKind::UnencodableValue);
+    }
+
+    #[test]
+    fn author_and_kind_of_event_say_who_spoke() {
+        let rows = [
+            ("user say x", Role::User),
+            ("bot say x", Role::Assistant),
+            (r#"user say x @ "customMetadata":{"a2a:task":"t"}"#, Role::Agent),
+            (r#"peer say x @ "customMetadata":{"a2a_metadata":{}}"#, Role::Agent),
+            (r#"user say x @ "nodeInfo":{"path":"a@1"}"#, Role::Agent),
+            (r#"user say x @ "actions":{"rewindBeforeInvocationId":"i"}"#, Role::Agent),
+            ("user call c pay {}", Role::User),
+            (r#"bot nothing @ "errorMessage":"x""#, Role::Agent),
+            (r#"flow nothing @ "output":{"x":1}"#, Role::Agent),
+            (r#"bot nothing @ "outputTranscription":{"text":"x"}"#, Role::Assistant),
+            (r#"user nothing @ "inputTranscription":{"text":"x"}"#, Role::Agent),
+        ];
+        for (line, role) in rows {
+            let (graph, _) = build(line);
+            assert_eq!(graph.records().last().map(|record| record.role), Some(role), "{line}");
+        }
+        let list = r#"[{"author":"bot","content":{"role":"user","parts":[{"text":"x"}]}},
+            {"author":"user","content":{"role":"model","parts":[{"text":"x"}]}}]"#;
+        let (graph, _) = crate::records::building::graph(list);
+        assert_eq!(graph.warnings().len(), 2);
+        assert_eq!(warned(&graph), ["role_disagrees"]);
+    }
+
+    #[test]
+    fn what_is_said_outside_parts_has_inputs_and_is_shown() {
+        let (graph, _) = build(
+            r#"user say go
+               flow nothing @ "output":{"b":1,"a":2}
+               bot nothing @ "outputTranscription":{"text":"spoken"},"errorMessage":"broke","errorCode":"X"
+               bot say end"#,
+        );
+        let contents: Vec<_> = graph.records().iter().map(|record| record.contents.as_str()).collect();
+        assert_eq!(contents, ["go", r#"{"a":2,"b":1}"#, "spoken", "broke", "end"]);
+        assert_eq!(inputs(&graph, 2), [0, 1]);
+        assert_eq!(inputs(&graph, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn ids_cover_place_content_and_context() {
+        let id = |lines: &str, number: u32| at(&build(lines).0, number).id.clone();
+        let base = id("user say a\nbot say b", 1);
+        assert_eq!(base.len(), 32);
+        assert_eq!(base, id("user say a\nbot say b", 1));
+        for other in ["user say x\nbot say b", "user say a\nbot say c", "user say a\nbob say b"] {
+            assert_ne!(base, id(other, 1), "{other}");
+        }
+        let (graph, _) = crate::records::building::graph(
+            r#"[{"author":"user","content":{"parts":[{"text":"x"}]}},{"author":"user","content":{"parts":[{"text":"x"}]}}]"#,
+        );
+        assert_ne!(at(&graph, 0).id, at(&graph, 1).id);
+        let mut twice = Graph::default();
+        let list = events(&short("user say a"));
+        twice.extend(&list[0]).unwrap();
+        twice.extend(&list[0]).unwrap();
+        assert_ne!(at(&twice, 0).id, at(&twice, 1).id);
+        assert_eq!(twice.record_of(&at(&twice, 1).id), Some(RecordId(1)));
+    }
+
+    #[test]
+    fn secrets_reach_no_record() {
+        let (graph, _) = build(
+            r#"bot call k adk_request_credential {"authConfig":{"rawAuthCredential":{"apiKey":"hush"}}}
+               user answer k adk_request_credential {"apiKey":"hush"}
+               user answer k other {"apiKey":"hush"}"#,
+        );
+        assert_eq!(graph.records().len(), 3);
+        for record in graph.records() {
+            assert!(!format!("{record:?}").contains("hush"), "{record:?}");
+        }
+        assert!(graph.calls().is_empty());
+        assert!(!format!("{:?}", graph.facts()).contains("hush"));
+    }
+
+    #[test]
+    fn the_end_user_is_named() {
+        let mut graph = Graph::default();
+        graph.set_session("app", "ann", "s1");
+        assert_eq!(graph.facts(), [SessionFact::SessionUser { id: "ann".to_owned() }]);
     }
 }

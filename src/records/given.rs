@@ -302,3 +302,105 @@ impl Graph {
 fn ordinary(text: &str) -> String {
     json::parse(text).map_or_else(|_| text.to_owned(), |value| value.ordinary())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::building::inputs;
+    use crate::records::building::outcomes;
+
+    fn record(id: &str, inputs: &[&str]) -> Given {
+        let mut given = Given::new(id, Role::Assistant, id);
+        given.inputs = inputs.iter().map(|&input| input.to_owned()).collect();
+        given
+    }
+
+    /// Edges into the newest record: source, proximal, index; what is not known as `-`.
+    fn edges(graph: &Graph) -> Vec<String> {
+        let newest = RecordId(u32::try_from(graph.records().len()).unwrap() - 1);
+        let mut rows: Vec<_> = graph
+            .lineage()
+            .edges_backwards(newest)
+            .map(|(source, position)| {
+                let place = position.map(|p| format!("{} {}", p.proximal, p.message_index));
+                format!("{} {}", source.0, place.unwrap_or_else(|| "-".to_owned()))
+            })
+            .collect();
+        rows.reverse();
+        rows
+    }
+
+    #[test]
+    fn inputs_have_places_and_edges_only_what_they_say() {
+        let mut graph = Graph::default();
+        for id in ["a", "b", "c", "d"] {
+            graph.add(record(id, &[])).unwrap();
+        }
+        graph.add(record("m1", &["a", "b", "a", "c"])).unwrap();
+        assert_eq!(edges(&graph), ["0 0 0", "1 0 1", "2 1 2"]);
+        let edge = |from: &str, index, proximal| GivenEdge {
+            from: from.to_owned(),
+            index,
+            proximal,
+            ..GivenEdge::default()
+        };
+        let mut given = record("m2", &["a", "b"]);
+        given.edges = vec![
+            edge("b", Some(7), None),
+            edge("c", None, None),
+            edge("d", None, Some(0)),
+            edge("a", None, None),
+        ];
+        given.edges[0].principal = Some("p".to_owned());
+        given.edges[1].entity = Some("e".to_owned());
+        graph.add(given).unwrap();
+        assert_eq!(edges(&graph), ["0 0 0", "1 -1 7", "2 -", "3 0 -1"]);
+        let (p, e) = ("p".to_owned(), "e".to_owned());
+        assert_eq!(
+            graph.facts(),
+            [
+                SessionFact::EdgePrincipal { source: RecordId(1), dest: RecordId(5), principal: p },
+                SessionFact::EdgeEntity { source: RecordId(2), dest: RecordId(5), entity: e },
+            ]
+        );
+        assert_eq!(inputs(&graph, 5), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn faults_are_said_and_change_nothing() {
+        let mut graph = Graph::default();
+        graph.add(record("a", &[])).unwrap();
+        for (given, word) in
+            [(record("a", &[]), "two records"), (record("b", &["x"]), "`x`"), (record("", &[]), "id")]
+        {
+            assert!(graph.add(given).unwrap_err().contains(word));
+        }
+        assert_eq!(
+            (graph.records().len(), graph.record_of("a"), graph.record_of("b")),
+            (1, Some(RecordId(0)), None)
+        );
+    }
+
+    #[test]
+    fn calls_and_results_by_hand_are_rows() {
+        let mut graph = Graph::default();
+        let mut call = record("c", &[]);
+        call.calls =
+            vec![GivenCall { id: "k".into(), tool: "pay".into(), arguments: r#"{"b": 1, "a": 2}"#.into() }];
+        graph.add(call).unwrap();
+        let number = graph.call_named("k").unwrap();
+        assert_eq!(graph.call_named("x"), None);
+        graph.start(number);
+        let mut result = record("r", &["c"]);
+        result.result_of = Some(("pay".into(), r#"{"a":2,"b":1}"#.into()));
+        graph.add(result).unwrap();
+        assert_eq!(graph.records()[0].tools_json, r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#);
+        assert_eq!(graph.calls()[0].current, [RecordId(0)]);
+        assert_eq!(outcomes(&graph), (vec!["1 pay ok".to_owned()], vec![1], vec![1]));
+        assert_eq!(graph.outcome(number), CallOutcome::Ok);
+        assert!(graph.running().is_empty());
+        let rows: Vec<_> =
+            graph.facts().iter().filter(|fact| format!("{fact:?}").contains("\"k\"")).collect();
+        assert_eq!(rows.len(), 2);
+    }
+}

@@ -5,6 +5,8 @@
 
 mod answer;
 mod approval;
+#[cfg(test)]
+mod building;
 mod draft;
 mod extend;
 pub mod given;
@@ -13,6 +15,9 @@ mod identity;
 mod metadata;
 mod notices;
 mod pair;
+mod propose;
+#[cfg(test)]
+mod random;
 mod respond;
 mod state;
 mod visible;

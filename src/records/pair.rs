@@ -218,3 +218,113 @@ impl Calls {
         *self.answering.entry(moment).or_insert_with(make)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::records::CallNumber;
+    use crate::records::SessionFact;
+    use crate::records::building::assumed;
+    use crate::records::building::build;
+    use crate::records::building::inputs;
+    use crate::records::building::outcomes;
+    use crate::records::building::warned;
+
+    /// The arguments that each row of `ToolResult` shows, by its record.
+    fn results(lines: &str) -> Vec<String> {
+        let (graph, _) = build(lines);
+        let row = |fact: &SessionFact| match fact {
+            SessionFact::ToolResult { record, tool, arguments } => {
+                Some(format!("{} {tool} {arguments}", record.0))
+            }
+            _ => None,
+        };
+        graph.facts().iter().filter_map(row).collect()
+    }
+
+    #[test]
+    fn an_answer_belongs_to_the_newest_call_with_its_id() {
+        let lines = r#"bot call c read {"n":1}
+            bot answer c read {}
+            bot call c fetch {"n":2}
+            bot answer c fetch {}"#;
+        assert_eq!(results(lines), [r#"1 read {"n":1}"#, r#"3 fetch {"n":2}"#]);
+        assert_eq!(warned(&build(lines).0), ["reused_call_id"]);
+    }
+
+    #[test]
+    fn one_id_in_one_message_pairs_by_position_where_names_agree() {
+        let together = r#"bot call c f {"n":1}
+            & call c f {"n":2}
+            & call c g {"n":3}
+            bot answer c f {}
+            & answer c f {}
+            & answer c g {}"#;
+        assert_eq!(results(together), [r#"3 f {"n":1}"#, r#"4 f {"n":2}"#, r#"5 g {"n":3}"#]);
+        let swapped = r#"bot call c f {"n":1}
+            & call c g {"n":2}
+            bot answer c g {}
+            bot answer c f {}"#;
+        assert_eq!(results(swapped), [r#"2 g {"n":2}"#, r#"3 f {"n":1}"#]);
+        let apart = r#"bot call c f {"n":1}
+            & call c f {"n":2}
+            bot answer c f {}
+            bot answer c f {}"#;
+        assert_eq!(results(apart), [r#"2 f {"n":1}"#, r#"3 f {"n":2}"#]);
+    }
+
+    #[test]
+    fn a_name_that_does_not_agree_belongs_to_no_call() {
+        let (graph, _) = build("bot call c f {}\nbot answer c pay {}");
+        assert_eq!(outcomes(&graph), (vec!["1 pay unmatched".to_owned()], vec![], vec![1]));
+        assert_eq!(inputs(&graph, 1), [0; 0]);
+    }
+
+    #[test]
+    fn without_an_id_the_nearest_unanswered_call_of_that_name_is_meant() {
+        let lines = r#"bot call - f {"n":1}
+            bot call - f {"n":2}
+            & call x f {"n":3}
+            & call - g {"n":4}
+            bot answer - f {}
+            bot answer - f {}
+            bot answer - f {}
+            bot answer - g {}
+            bot answer - g {}"#;
+        assert_eq!(results(lines), [r#"4 f {"n":2}"#, r#"5 f {"n":3}"#, r#"6 f {"n":1}"#, r#"7 g {"n":4}"#]);
+        assert_eq!(warned(&build(lines).0), ["unmatched_answer"]);
+    }
+
+    #[test]
+    fn branches_keep_their_answers_to_themselves() {
+        let lines = r#"a call c f {"n":1} @ "branch":"r.a"
+            b call c f {"n":2} @ "branch":"r.b"
+            a answer c f {} @ "branch":"r.a"
+            b answer c f {} @ "branch":"r.b"
+            d answer c f {} @ "branch":"r.d"
+            r call c f {"n":3}
+            d answer c f {} @ "branch":"r.d""#;
+        assert_eq!(results(lines), [r#"2 f {"n":1}"#, r#"3 f {"n":2}"#, r#"6 f {"n":3}"#]);
+        assert_eq!(outcomes(&build(lines).0).0[2], "4 f unmatched");
+    }
+
+    #[test]
+    fn a_rewound_call_takes_no_answer() {
+        let lines = r#"bot call c f {} @ "invocationId":"i1"
+            user nothing @ "actions":{"rewindBeforeInvocationId":"i1"}
+            bot answer c f {}"#;
+        assert_eq!(outcomes(&build(lines).0).0, ["1 f unmatched"]);
+    }
+
+    #[test]
+    fn an_answer_before_its_call_is_no_result_and_a_cut_history_is_said() {
+        let (graph, _) = build("user say go\nbot answer c f {}\nbot call c f {}");
+        assert_eq!(outcomes(&graph).0, ["1 f unmatched"]);
+        assert_eq!(warned(&graph), ["unmatched_answer", "answer_before_call"]);
+        assert_eq!(graph.outcome(CallNumber(0)).name(), "none");
+        assert!(assumed(&graph).is_empty());
+        let (graph, _) = build("bot answer c8 load_note {}\nbot call c9 pay {}");
+        assert_eq!(assumed(&graph), ["history_cut"]);
+        let cut = &graph.assumptions()[0].text;
+        assert!(cut.contains("load_note") && cut.contains("c8"), "{cut}");
+    }
+}

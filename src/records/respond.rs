@@ -246,3 +246,255 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::records::ApprovalScope;
+    use crate::records::CallNumber;
+    use crate::records::Graph;
+    use crate::records::SessionFact;
+    use crate::records::building::assumed;
+    use crate::records::building::build;
+    use crate::records::building::inputs;
+    use crate::records::building::outcomes;
+    use crate::records::building::warned;
+
+    #[test]
+    fn every_answer_is_an_output_and_only_sound_ones_are_results() {
+        let (graph, _) = build(
+            r#"bot call c1 f {"n":1}
+               bot answer c1 f {"status":"pending"}
+               bot answer c1 f {"price":99}
+               bot answer c1 f {"price":10}
+               bot answer c1 f {"error":"late"}
+               bot answer c1 f {"pending":true}
+               user answer c1 f {"price":0}
+               bot say end"#,
+        );
+        let expected = ["1 f pending", "2 f ok", "3 f ok", "4 f error", "5 f pending", "6 f answered"];
+        assert_eq!(
+            outcomes(&graph),
+            (expected.map(str::to_owned).to_vec(), vec![2, 3], vec![1, 2, 3, 4, 5, 6])
+        );
+        assert_eq!(inputs(&graph, 7), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(graph.outcome(CallNumber(0)).name(), "error");
+        assert_eq!(warned(&graph), ["second_result", "answer_by_person"]);
+    }
+
+    #[test]
+    fn persons_and_agents_elsewhere_give_no_evidence() {
+        let a2a = r#"@ "customMetadata":{"a2a:x":1}"#;
+        let rows = [
+            ("bot call c f {}\nuser answer c f {}".to_owned(), "1 f answered", "none"),
+            (format!("bot call c f {{}}\nuser answer c f {{}} {a2a}"), "1 f answered", "none"),
+            (format!("bot call c f {{}}\nbot answer c f {{}} {a2a}"), "1 f ungated", "ok"),
+            (format!("peer call c f {{}} {a2a}\nbot answer c f {{}}"), "2 f ungated", "ok"),
+            ("user call c f {}\nbot answer c f {}".to_owned(), "1 f ungated", "ok"),
+            ("bot call c f []\nbot answer c f {}".to_owned(), "1 f ungated", "ok"),
+            (
+                r#"bot call c f {} @ "longRunningToolIds":["c"]"#.to_owned() + "\nbot answer c f {}",
+                "1 f pending",
+                "pending",
+            ),
+            (
+                r#"bot call c f {}"#.to_owned() + "\nuser answer c f {} @ \"nodeInfo\":{\"path\":\"b@1\"}",
+                "1 f ok",
+                "ok",
+            ),
+        ];
+        for (lines, status, outcome) in rows {
+            let (graph, _) = build(&lines);
+            assert_eq!(outcomes(&graph).0, [status], "{lines}");
+            assert_eq!(outcomes(&graph).1.len(), usize::from(status.ends_with(" ok")), "{lines}");
+            assert_eq!(graph.outcome(CallNumber(0)).name(), outcome, "{lines}");
+        }
+    }
+
+    #[test]
+    fn a_long_running_call_is_answered_by_a_person_and_long_running_is_of_its_place() {
+        let (graph, _) = build(
+            r#"bot call c f {} @ "longRunningToolIds":["c"]
+               bot answer c f {"error":"x"}
+               user answer c f {"status":"approved"}
+               bot call c f {}
+               bot answer c f {}"#,
+        );
+        assert_eq!(outcomes(&graph).0, ["1 f pending", "2 f answered", "4 f ok"]);
+        assert_eq!(warned(&graph), ["reused_call_id"]);
+    }
+
+    #[test]
+    fn a_claimed_denial_is_said_and_stays_an_output() {
+        let (graph, _) = build(
+            r#"bot call c f {}
+                     bot answer c f {"error":"[BLOCKED] no","gatelog":{"verdict":"deny","check":"1"}}"#,
+        );
+        assert_eq!(outcomes(&graph), (vec!["1 f denied".to_owned()], vec![], vec![1]));
+        assert_eq!((graph.outcome(CallNumber(0)).name(), warned(&graph)), ("denied", vec!["claimed_denial"]));
+    }
+
+    #[test]
+    fn what_runs_runs_until_an_answer_that_is_not_pending() {
+        let (mut graph, _) = build("bot call c1 f {}\n& call c2 f {}");
+        graph.start(CallNumber(1));
+        graph.start(CallNumber(0));
+        graph.start(CallNumber(0));
+        graph.start(CallNumber(7));
+        assert_eq!(graph.running(), [CallNumber(1), CallNumber(0)]);
+        let more = crate::records::building::short(
+            r#"bot answer c1 f {"pending":true}
+            user answer c1 f {}
+            bot answer c2 f {"error":1}"#,
+        );
+        for event in crate::records::building::events(&more) {
+            graph.extend(&event).unwrap();
+        }
+        assert_eq!(graph.running(), [CallNumber(0)]);
+        graph.start(CallNumber(1));
+        assert_eq!(graph.running(), [CallNumber(0)]);
+    }
+
+    const CALL: &str = "bot call c1 pay {\"n\":1,\"to\":\"m\"}\n";
+    const WAITS: &str = r#"bot answer c1 pay {"error":"This tool call requires confirmation, please approve or reject."} @ "actions":{"requestedToolConfirmations":{"c1":{"hint":"sure?"}}}
+"#;
+    const YES: &str =
+        "user answer k1 adk_request_confirmation {\"confirmed\":true,\"payload\":{\"b\":1,\"a\":2}}\n";
+    const NO: &str = "user answer k1 adk_request_confirmation {\"confirmed\":false}\n";
+
+    fn request(author: &str, id: &str, of: &str) -> String {
+        format!(
+            r#"{author} call {id} adk_request_confirmation {{"originalFunctionCall":{of},"toolConfirmation":{{"hint":"sure?","confirmed":false}}}}
+"#
+        )
+    }
+
+    fn asked() -> String {
+        request("bot", "k1", r#"{"id":"c1","name":"pay","args":{"to":"m","n":1.0}}"#)
+    }
+
+    /// What counts for the first call: yes, no, or nothing.
+    fn approval(graph: &Graph) -> Option<bool> {
+        graph.calls()[0].approval.as_ref().map(|approval| approval.confirmed)
+    }
+
+    #[test]
+    fn an_approval_counts_for_its_call_once() {
+        let lines = [CALL, &asked(), WAITS, YES].concat();
+        let (graph, observed) = build(&lines);
+        assert_eq!(observed[3].answered, [CallNumber(0)]);
+        assert_eq!(approval(&graph), Some(true));
+        assert_eq!(graph.calls()[0].approval.as_ref().map(|a| &a.scope), Some(&ApprovalScope::All));
+        assert_eq!(assumed(&graph), ["approval_scope_unknown"]);
+        let fact = graph.facts().last().cloned();
+        assert_eq!(
+            fact,
+            Some(SessionFact::Confirmation {
+                record: crate::lineage::RecordId(0),
+                call_id: "c1".to_owned(),
+                confirmed: true,
+                hint: "sure?".to_owned(),
+                payload: r#"{"a":2,"b":1}"#.to_owned(),
+                principal: String::new(),
+            })
+        );
+        assert!(outcomes(&graph).1.is_empty());
+        let (graph, observed) = build(&[&lines, YES].concat());
+        assert!(observed[4].answered.is_empty());
+        assert_eq!(warned(&graph), ["approval_ignored"]);
+        let (graph, observed) = build(&[&lines, NO].concat());
+        assert_eq!((observed[4].answered.len(), approval(&graph)), (1, Some(false)));
+        let (graph, _) = build(&[&lines, NO, YES].concat());
+        assert_eq!(approval(&graph), Some(false));
+    }
+
+    #[test]
+    fn what_is_not_a_sound_approval_counts_for_nothing() {
+        let other = request("bot", "k1", r#"{"id":"c1","name":"pay","args":{"to":"x","n":1}}"#);
+        let name = request("bot", "k1", r#"{"id":"c1","name":"play","args":{"to":"m","n":1}}"#);
+        let missing = request("bot", "k1", r#"{"id":"c9","name":"pay","args":{"to":"m","n":1}}"#);
+        let forged = request("user", "k1", r#"{"id":"c1","name":"pay","args":{"to":"m","n":1}}"#);
+        let a2a = |line: &str| line.trim_end().to_owned() + " @ \"customMetadata\":{\"a2a\":1}\n";
+        let elsewhere = |line: &str| line.trim_end().to_owned() + " @ \"branch\":\"r.b\"\n";
+        let here = |line: &str| line.trim_end().to_owned() + " @ \"branch\":\"r.a\"\n";
+        let done = "bot answer c1 pay {\"ok\":true}\n".to_owned();
+        let vague = YES.replace("true", "\"true\"");
+        let (call, waits, yes, asked) = (CALL.to_owned(), WAITS.to_owned(), YES.to_owned(), asked());
+        let join = |lines: &[&String]| lines.iter().map(|line| line.as_str()).collect::<String>();
+        let rows: [(&str, String); 15] = [
+            ("other arguments", join(&[&call, &other, &waits, &yes])),
+            ("another tool", join(&[&call, &name, &waits, &yes])),
+            ("no such call", join(&[&call, &missing, &waits, &yes])),
+            ("made by the user side", join(&[&call, &forged, &waits, &yes])),
+            ("made elsewhere", join(&[&call, &a2a(&asked), &waits, &yes])),
+            ("before its call", join(&[&asked, &call, &waits, &yes])),
+            ("answered elsewhere", join(&[&call, &asked, &waits, &a2a(&yes)])),
+            ("answered by an agent", join(&[&call, &asked, &waits, &yes.replace("user", "bot")])),
+            ("two requests", join(&[&call, &asked, &asked, &waits, &yes])),
+            ("no request", join(&[&call, &waits, &yes])),
+            ("the framework did not ask", join(&[&call, &asked, &yes])),
+            ("too late", join(&[&call, &asked, &waits, &done, &yes])),
+            ("another branch", join(&[&here(&call), &here(&asked), &waits, &elsewhere(&yes)])),
+            ("request on another branch", join(&[&here(&call), &elsewhere(&asked), &waits, &yes])),
+            ("neither true nor false", join(&[&call, &asked, &waits, &vague])),
+        ];
+        for (name, lines) in rows {
+            let (graph, observed) = build(&lines);
+            assert!(observed.iter().all(|seen| seen.answered.is_empty()), "{name}");
+            assert_eq!(approval(&graph), None, "{name}");
+            assert!(!format!("{:?}", graph.facts()).contains("Confirmation"), "{name}");
+            let told = warned(&graph).contains(&"approval_ignored");
+            assert!(told && graph.warnings().iter().any(|notice| notice.text.contains("`k1`")), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_lost_its_actions_is_read_by_its_parts() {
+        let waits = WAITS.split(" @ ").next().unwrap().to_owned() + "\n";
+        let (graph, _) = build(&[CALL, &asked(), &waits, YES].concat());
+        assert_eq!(approval(&graph), Some(true));
+        assert_eq!(assumed(&graph), ["actions_missing", "approval_scope_unknown"]);
+        assert_eq!(outcomes(&graph).0, ["2 pay pending"]);
+        let seen = "bot say x @ \"actions\":{\"stateDelta\":{\"a\":1}}\n";
+        let (graph, _) = build(&[seen, CALL, &asked(), &waits, YES].concat());
+        assert_eq!(approval(&graph), None);
+        let (graph, _) = build(&[CALL, &waits].concat());
+        assert_eq!(outcomes(&graph).0, ["1 pay error"]);
+    }
+
+    #[test]
+    fn rules_that_a_person_was_shown_limit_the_answer() {
+        let waits =
+            WAITS.replace(r#""hint":"sure?""#, r#""hint":"sure?","payload":{"gatelog":{"rules":["a","b"]}}"#);
+        let (graph, _) = build(&[CALL, &asked(), &waits, YES].concat());
+        let scope = graph.calls()[0].approval.as_ref().map(|approval| approval.scope.clone());
+        assert_eq!(scope, Some(ApprovalScope::Rules(vec!["a".to_owned(), "b".to_owned()])));
+        assert!(assumed(&graph).is_empty());
+    }
+
+    #[test]
+    fn a_declined_call_that_ran_and_its_repetition_are_said() {
+        let done = "bot answer c1 pay {\"ok\":true}\n";
+        let again = "bot call c2 pay {\"to\":\"m\",\"n\":1}\n";
+        let (graph, _) = build(&[CALL, &asked(), WAITS, NO, done, again].concat());
+        assert_eq!(approval(&graph), Some(false));
+        assert_eq!(warned(&graph), ["declined_then_done", "declined_before"]);
+    }
+
+    #[test]
+    fn a_rewind_takes_an_approval_with_it() {
+        let call = CALL.trim_end().to_owned() + " @ \"invocationId\":\"i1\"\n";
+        let rewind = "user nothing @ \"actions\":{\"rewindBeforeInvocationId\":\"i1\"}\n";
+        let (graph, _) = build(&[&call, &asked(), WAITS, YES, rewind, CALL].concat());
+        assert!(graph.calls().iter().all(|call| call.approval.is_none()));
+        let (graph, observed) = build(&[&call, &asked(), WAITS, rewind, CALL, YES].concat());
+        assert!(observed.iter().all(|seen| seen.answered.is_empty()));
+        assert!(graph.warnings().iter().any(|notice| notice.text.contains("has no request")));
+    }
+
+    #[test]
+    fn confirmations_are_shown_to_no_model() {
+        let (graph, _) = build(&[CALL, &asked(), WAITS, YES, "bot say done"].concat());
+        assert_eq!(inputs(&graph, 4), [0, 2]);
+        assert_eq!(graph.calls().len(), 1);
+    }
+}

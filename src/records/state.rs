@@ -3,8 +3,12 @@
 use crate::json::Json;
 use crate::lineage::RecordId;
 use crate::recording::Event;
+use crate::records::Graph;
+use crate::records::Role;
 use crate::records::SessionFact;
 use crate::records::draft::redacted;
+use crate::records::extend::Scene;
+use crate::records::notices::quoted;
 use std::borrow::Cow;
 
 /// The names of the session, for records of resources.
@@ -117,9 +121,61 @@ fn holds_credential(value: &Json) -> bool {
     false
 }
 
+impl Graph {
+    /// Notes what the event writes, and who wrote it.
+    pub(crate) fn note_writes(&mut self, scene: &mut Scene<'_>) {
+        let actions = &scene.event.actions;
+        let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
+        if nothing || (scene.marker && actions.rewind_before.is_some()) {
+            return;
+        }
+        let text = "which values of state and which files were read, by tools or for instructions, is not in this session";
+        self.assumptions.once("state_reads", text);
+        let writers = self.writers(scene);
+        if writers.is_empty() {
+            for (key, value) in &actions.state_delta {
+                let value: &Json = &shown(value);
+                let contents = self.session.unattributed_state(key, value, &scene.event.invocation_id);
+                let record = self.resource(scene, contents, Role::User);
+                let (scope, key) = scope_of(key);
+                self.facts.push(SessionFact::StateWrite {
+                    record,
+                    scope: scope.to_owned(),
+                    key: key.to_owned(),
+                    value: value.ordinary(),
+                });
+            }
+            if !actions.artifact_delta.is_empty() {
+                let text = format!(
+                    "event {} writes files, and nothing says who wrote them",
+                    quoted(&scene.event.id)
+                );
+                self.warnings.add("unknown_writer", text);
+            }
+            return;
+        }
+        self.facts.extend(writes(scene.event, &writers));
+    }
+
+    /// The records that wrote what the event writes: its answers, else its parts, else its author's last output.
+    fn writers(&self, scene: &Scene<'_>) -> Vec<RecordId> {
+        if !scene.answers.is_empty() {
+            return scene.answers.clone();
+        }
+        if !scene.parts.is_empty() {
+            return scene.parts.clone();
+        }
+        self.last_output.get(&scene.author).copied().into_iter().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::building::assumed;
+    use crate::records::building::at;
+    use crate::records::building::build;
+    use crate::records::building::inputs;
 
     #[test]
     fn keys_name_their_scope_and_paths_are_full() {
@@ -148,5 +204,49 @@ mod tests {
         assert_eq!(shown(&secret).ordinary(), r#"{"redacted":true}"#);
         let plain = crate::json::parse(r#"{"x":[1]}"#).unwrap();
         assert_eq!(shown(&plain).ordinary(), r#"{"x":[1]}"#);
+    }
+
+    #[test]
+    fn writers_of_state_are_answers_then_parts_then_the_last_output() {
+        let (graph, _) = build(
+            r#"bot nothing @ "actions":{"stateDelta":{"user:early":1}}
+               bot call c1 f {}
+               & call c2 g {}
+               bot answer c1 f {"x":1}
+               & answer c2 g {"x":2}
+               bot say done @ "actions":{"stateDelta":{"app:out":"done"},"artifactDelta":{"a.txt":3}}
+               bot nothing @ "actions":{"stateDelta":{"k":{"authType":"x"}}}
+               user nothing @ "actions":{"stateDelta":{"k":0},"rewindBeforeInvocationId":"no"}"#,
+        );
+        let rows: Vec<_> = graph
+            .facts()
+            .iter()
+            .filter_map(|fact| match fact {
+                SessionFact::StateWrite { record, scope, key, value } => {
+                    Some(format!("{} {scope} {key} {value}", record.0))
+                }
+                SessionFact::ArtifactWrite { record, filename, version } => {
+                    Some(format!("{} {filename} {version}", record.0))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            ["0 user early 1", r#"5 app out "done""#, "5 a.txt 3", r#"5 session k {"redacted":true}"#]
+        );
+        assert_eq!(at(&graph, 0).role, Role::User);
+        assert!(at(&graph, 0).contents.contains("unattributed external input"));
+        assert_eq!(inputs(&graph, 1), [0; 0]);
+        assert!(assumed(&graph).contains(&"state_reads"));
+        let merged = build(
+            r#"bot call c1 f {}
+               & call c2 g {}
+               bot answer c1 f {} @ "actions":{"stateDelta":{"k":1}}
+               & answer c2 g {"x":2}"#,
+        );
+        let writes =
+            merged.0.facts().iter().filter(|fact| matches!(fact, SessionFact::StateWrite { .. })).count();
+        assert_eq!(writes, 2);
     }
 }

@@ -180,7 +180,7 @@ impl Sight {
         if !self.views.contains_key(&viewer) {
             let common = self.common(trail, Some(branch), scope);
             if !common.thinkers.contains(&agent) {
-                self.views.insert(viewer, common);
+                return common.context;
             }
         }
         self.refresh(trail, viewer).context
@@ -228,18 +228,40 @@ impl Sight {
         View { context, upto: self.entries.len(), epoch: self.epoch, thinkers: BTreeSet::new() }
     }
 
-    /// Takes in what is new. A view that a rewind or a compaction has overtaken is built anew.
+    /// Takes in what is new. A view that a rewind or a compaction has overtaken is built anew, and keeps the part that
+    /// still holds.
     fn refresh(&mut self, trail: &mut Trail, viewer: Viewer) -> View {
-        let known = self.views.remove(&viewer).filter(|view| view.epoch == self.epoch);
-        let (mut view, fresh): (View, Vec<usize>) = match known {
-            Some(view) => {
-                let new = (view.upto..self.entries.len()).collect();
-                (view, new)
+        let known = self.views.remove(&viewer);
+        let mut view = match known {
+            Some(mut view) if view.epoch == self.epoch => {
+                let records = self.visible(viewer, view.upto..self.entries.len(), &mut view.thinkers);
+                view.context = trail.extend(view.context, &records);
+                view
             }
-            None => (self.opened(trail, viewer.scope), self.alive.clone()),
+            known => {
+                let mut view = self.opened(trail, viewer.scope);
+                let mut records = trail.lineage().members(view.context);
+                let alive = self.alive.iter().copied();
+                records.extend(self.visible(viewer, alive, &mut view.thinkers));
+                let old = known.map_or(ContextId::EMPTY, |view| view.context);
+                view.context = continued(trail, old, &records);
+                view
+            }
         };
+        view.upto = self.entries.len();
+        self.views.insert(viewer, view.clone());
+        view
+    }
+
+    /// The records that the viewer is shown of these events.
+    fn visible(
+        &self,
+        viewer: Viewer,
+        events: impl Iterator<Item = usize>,
+        thinkers: &mut BTreeSet<Name>,
+    ) -> Vec<RecordId> {
         let mut records = Vec::new();
-        for entry in fresh.into_iter().filter_map(|i| self.entries.get(i)) {
+        for entry in events.filter_map(|i| self.entries.get(i)) {
             if !entry.alive || entry.replaced_by.is_some() || !self.sees(viewer, entry) {
                 continue;
             }
@@ -248,16 +270,13 @@ impl Sight {
                     Some(Shown::Everyone) => records.push(record),
                     Some(Shown::Author) if viewer.agent == Some(entry.author) => records.push(record),
                     Some(Shown::Author) => {
-                        view.thinkers.insert(entry.author);
+                        thinkers.insert(entry.author);
                     }
                     Some(Shown::Nobody) | None => {}
                 }
             }
         }
-        view.context = trail.extend(view.context, &records);
-        view.upto = self.entries.len();
-        self.views.insert(viewer, view.clone());
-        view
+        records
     }
 
     fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
@@ -279,6 +298,7 @@ impl Sight {
             // A branch starts from what the branch above it shows at this moment: later that would be hard to tell.
             self.common(trail, branch, scope);
         }
+        self.keep_thoughts(trail, &entry);
         self.scopes.entry(scope).or_default().seen = true;
         self.first_of.entry(entry.invocation).or_insert(Moment(self.entries.len()));
         let rewinds = entry.rewinds_to.is_some();
@@ -287,6 +307,37 @@ impl Sight {
         if rewinds {
             self.rewind();
         }
+    }
+
+    /// An agent whose first thought comes gets a view of its own, from what anyone there is shown until now.
+    fn keep_thoughts(&mut self, trail: &mut Trail, entry: &Entry) {
+        let (branch, scope) = (Some(entry.branch), entry.scope);
+        let viewer = Viewer { scope, branch, agent: Some(entry.author) };
+        let thinks = |record: RecordId| self.shown.get(record.0 as usize) == Some(&Shown::Author);
+        if !entry.records().any(thinks) || self.views.contains_key(&viewer) {
+            return;
+        }
+        let common = self.common(trail, branch, scope);
+        if !common.thinkers.contains(&entry.author) {
+            self.views.insert(viewer, common);
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn forget_views(&mut self) {
+        self.views.clear();
+    }
+
+    /// What [`Self::context`] gives, by a look at all events.
+    #[cfg(test)]
+    pub(crate) fn context_anew(
+        &mut self,
+        trail: &mut Trail,
+        agent: Name,
+        branch: Name,
+        scope: Name,
+    ) -> ContextId {
+        self.refresh(trail, Viewer { scope, branch: Some(branch), agent: Some(agent) }).context
     }
 
     /// The first event of an invocation.
@@ -356,6 +407,18 @@ impl Sight {
     }
 }
 
+/// The context of these records in this order, which shares with `old` what they have in common at their start.
+fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
+    let before = trail.lineage().members(old);
+    let common = before.iter().zip(records).take_while(|(a, b)| a == b).count();
+    let mut base = old;
+    while trail.lineage().context_len(base) > common {
+        base = trail.lineage().parent(base);
+    }
+    let rest = records.get(trail.lineage().context_len(base)..).unwrap_or_default();
+    trail.extend(base, rest)
+}
+
 /// Whether the event, or all that it summarises, lies within the span.
 fn within(entry: &Entry, (start, end): &(String, String)) -> bool {
     let (first, last) = match &entry.span {
@@ -389,4 +452,213 @@ pub(crate) fn prefixes(branch: &str) -> impl Iterator<Item = &str> {
         next = here.rsplit_once('.').map(|(above, _)| above).filter(|text| !text.is_empty());
         Some(here)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lineage::RecordId;
+    use crate::records::Role;
+    use crate::records::building::assumed;
+    use crate::records::building::at;
+    use crate::records::building::build;
+    use crate::records::building::inputs;
+    use crate::records::building::warned;
+
+    #[test]
+    fn branches_are_seen_by_segments() {
+        let rows = [
+            ("", "a", true),
+            ("a", "", true),
+            ("a", "a", true),
+            ("a.b", "a", true),
+            ("a", "a.b", false),
+            ("root.agent_10", "root.agent_1", false),
+            ("root.agent_1.sub", "root.agent_1", true),
+        ];
+        for (viewer, of, seen) in rows {
+            assert_eq!(branch_sees(viewer, of), seen, "{viewer} {of}");
+        }
+        assert_eq!(prefixes("a.b.c").collect::<Vec<_>>(), ["a.b.c", "a.b", "a"]);
+    }
+
+    #[test]
+    fn each_branch_sees_itself_and_those_above_it() {
+        let (graph, _) = build(
+            r#"user say 0
+               a say 1 @ "branch":"r.a"
+               b say 2 @ "branch":"r.b"
+               user say 3
+               a say 4 @ "branch":"r.a"
+               sub say 5 @ "branch":"r.a.s"
+               r say 6 @ "branch":"r"
+               sub say 7 @ "branch":"r.a.s"
+               root say 8"#,
+        );
+        let rows: [(u32, &[u32]); 7] = [
+            (1, &[0]),
+            (2, &[0]),
+            (4, &[0, 1, 3]),
+            (5, &[0, 1, 3, 4]),
+            (6, &[0, 3]),
+            (7, &[0, 1, 3, 4, 5, 6]),
+            (8, &[0, 1, 2, 3, 4, 5, 6, 7]),
+        ];
+        for (record, expected) in rows {
+            assert_eq!(inputs(&graph, record), expected, "{record}");
+        }
+    }
+
+    #[test]
+    fn thoughts_are_for_their_author() {
+        let (graph, _) =
+            build("user say 0\na think 1\n& say 2\nb say 3\na say 4\nb think 5\na say 6\nb say 7\nc say 8");
+        let rows: [(u32, &[u32]); 5] = [
+            (3, &[0, 2]),
+            (4, &[0, 1, 2, 3]),
+            (6, &[0, 1, 2, 3, 4]),
+            (7, &[0, 2, 3, 4, 5, 6]),
+            (8, &[0, 2, 3, 4, 6, 7]),
+        ];
+        for (record, expected) in rows {
+            assert_eq!(inputs(&graph, record), expected, "{record}");
+        }
+    }
+
+    #[test]
+    fn a_run_inside_a_call_is_linked_to_it_and_hidden_from_outside() {
+        let (graph, _) = build(
+            r#"user say 0
+               boss call k1 helper {}
+               helper say 2 @ "branch":"helper@k1"
+               boss answer k1 helper {}
+               boss call k2 worker {}
+               user say 5 @ "branch":"worker@k2","isolationScope":"k2"
+               worker say 6 @ "branch":"worker@k2","isolationScope":"k2"
+               user say 7 @ "branch":"worker@k2","isolationScope":"k2"
+               user answer k2 worker {} @ "nodeInfo":{"path":"boss@1"}
+               boss say 9
+               boss call k3 helper {}
+               boss answer k3 helper {}"#,
+        );
+        let rows: [(u32, &[u32]); 8] = [
+            (2, &[0, 1]),
+            (3, &[1, 2]),
+            (5, &[4]),
+            (6, &[4, 5]),
+            (7, &[]),
+            (8, &[4, 5, 6, 7]),
+            (9, &[0, 1, 3, 4, 8]),
+            (12, &[10, 11]),
+        ];
+        for (record, expected) in rows {
+            assert_eq!(inputs(&graph, record), expected, "{record}");
+        }
+        assert_eq!((at(&graph, 5).role, at(&graph, 7).role), (Role::Agent, Role::User));
+        assert!(at(&graph, 11).contents.contains("unattributed external input"));
+        assert_eq!(assumed(&graph), ["inner_runs"]);
+    }
+
+    #[test]
+    fn a_scope_that_no_call_opened_hides_nothing() {
+        let (graph, _) = build(
+            r#"x say 0 @ "branch":"x@lost","isolationScope":"lost"
+               boss say 1"#,
+        );
+        assert_eq!(inputs(&graph, 1), [0]);
+    }
+
+    #[test]
+    fn a_rewind_undoes_and_can_be_undone() {
+        let (graph, _) = build(
+            r#"user say 0 @ "invocationId":"i0"
+               bot say 1 @ "invocationId":"i0"
+               user say 2 @ "invocationId":"i1"
+               bot say 3 @ "invocationId":"i1"
+               user nothing @ "invocationId":"r1","actions":{"rewindBeforeInvocationId":"i1"}
+               user say 4 @ "invocationId":"i2"
+               bot say 5 @ "invocationId":"i2"
+               user nothing @ "invocationId":"r2","actions":{"rewindBeforeInvocationId":"r1"}
+               bot say 6 @ "invocationId":"i3"
+               user nothing @ "invocationId":"r3","actions":{"rewindBeforeInvocationId":"unknown"}
+               bot nothing @ "invocationId":"r4","actions":{"rewindBeforeInvocationId":"i0"}
+               user say 7 @ "invocationId":"r5","actions":{"rewindBeforeInvocationId":"i0"}
+               bot say 8 @ "invocationId":"i4""#,
+        );
+        assert_eq!(inputs(&graph, 5), [0, 1, 4]);
+        assert_eq!(inputs(&graph, 6), [0, 1, 2, 3]);
+        assert_eq!(inputs(&graph, 8), [0, 1, 2, 3, 6, 7]);
+        assert_eq!(warned(&graph), ["marker_ignored"]);
+        assert_eq!(graph.warnings().len(), 3);
+    }
+
+    #[test]
+    fn a_summary_replaces_what_was_recorded_before_it_within_its_time() {
+        let compaction = |start: &str, end: &str| {
+            format!(
+                r#""actions":{{"compaction":{{"startTimestamp":"2026-01-01T00:00:{start}Z","endTimestamp":"2026-01-01T00:00:{end}Z","compactedContent":{{"parts":[{{"text":"sum"}}]}}}}}}"#
+            )
+        };
+        let lines = [
+            "user say 0".to_owned(),
+            "bot say 1".to_owned(),
+            "user say 2".to_owned(),
+            format!("user nothing @ {}", compaction("00", "01.0")),
+            "bot say 4".to_owned(),
+            format!("user nothing @ {}", compaction("00", "04")),
+            "bot say 6".to_owned(),
+            format!("peer nothing @ {},\"customMetadata\":{{\"a2a\":1}}", compaction("00", "06")),
+            "bot say 7".to_owned(),
+        ];
+        let (graph, _) = build(&lines.join("\n"));
+        let rows: [(u32, &[u32]); 5] =
+            [(3, &[0, 1]), (4, &[2, 3]), (5, &[0, 1, 2, 3, 4]), (6, &[5]), (7, &[5, 6])];
+        for (record, expected) in rows {
+            assert_eq!(inputs(&graph, record), expected, "{record}");
+        }
+        assert_eq!(at(&graph, 3).role, Role::Agent);
+        assert!(graph.lineage().ancestors(RecordId(7)).contains(RecordId(1)));
+        assert_eq!(warned(&graph), ["peer_actions"]);
+    }
+
+    #[test]
+    fn times_sort_with_and_without_fractions() {
+        assert!(clock("2026-01-01T00:00:00Z") < clock("2026-01-01T00:00:00.5Z"));
+        assert_eq!(clock("2026-01-01T00:00:00.500Z"), clock("2026-01-01T00:00:00.5Z"));
+        assert_eq!(clock("2026-01-01T00:00:00.000Z"), clock("2026-01-01T00:00:00Z"));
+        assert!(clock("2026-01-01T00:00:00Z") < clock("2026-01-01T00:00:10Z"));
+    }
+
+    #[test]
+    fn full_history_costs_one_context_an_event() {
+        let mut lines = String::new();
+        for i in 0..1000 {
+            lines.push_str(&format!(
+                "user say {i}\nbot call c{i} f {{}}\nbot answer c{i} f {{}}\nbot say ok\n"
+            ));
+        }
+        let (graph, _) = build(&lines);
+        let lineage = graph.lineage();
+        assert_eq!(lineage.len(), 4000);
+        assert!(lineage.contexts() < 2 * 4000, "{}", lineage.contexts());
+        let last = lineage.inputs(RecordId(3999));
+        assert_eq!((lineage.context_len(last), lineage.closure(last).runs()), (3999, 1));
+    }
+
+    #[test]
+    fn runs_inside_calls_continue_the_view_of_their_caller() {
+        let mut lines = String::from("user say go\n");
+        for i in 0..500 {
+            lines.push_str(&format!(
+                "boss call k{i} helper {{}}\nhelper say x @ \"branch\":\"helper@k{i}\"\nboss answer k{i} helper {{}}\n"
+            ));
+        }
+        let (graph, _) = build(&lines);
+        let lineage = graph.lineage();
+        let appended: usize = (0..lineage.contexts())
+            .map(|i| lineage.appended(ContextId(u32::try_from(i).unwrap())).len())
+            .sum();
+        assert!(appended < 10 * lineage.len(), "{appended}");
+        assert_eq!(lineage.context_len(lineage.inputs(RecordId(1499))), 1 + 2 * 499 + 1);
+    }
 }

@@ -255,7 +255,7 @@ pub fn totals(totals: &Totals) -> String {
         push(&mut out, format_args!("{refused} of {sessions} sessions {verb} calls that are not allowed\n"));
     }
     if errors > 0 {
-        push(&mut out, format_args!("{} could not be read to the end\n", counted(errors, "session")));
+        push(&mut out, format_args!("{} could not be read to the end\n", counted(errors, "recording")));
     }
     out
 }

@@ -71,14 +71,34 @@ fn push_escaped(out: &mut String, c: char) {
     }
 }
 
-/// The text in one line: line ends, control characters and characters that do not show as `\u{200b}`.
+/// The text in one line: line ends, control characters and characters that do not show as `\u{200b}`, and in a word with
+/// Latin letters also the letters of other scripts that look like them.
 #[must_use]
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_hidden(c) { push_escaped(&mut out, c) } else { out.push(c) }
+    let mut rest = text;
+    while !rest.is_empty() {
+        let in_word = |c: char| c.is_alphanumeric() || c == '_' || is_hidden(c) && !c.is_control();
+        let end = rest.find(|c| !in_word(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let latin = word.contains(|c: char| c.is_ascii_alphabetic());
+        for c in word.chars() {
+            let odd = is_hidden(c) || latin && is_twin(c);
+            if odd { push_escaped(&mut out, c) } else { out.push(c) }
+        }
+        let mut between = after.chars();
+        match between.next() {
+            Some(c) if is_hidden(c) => push_escaped(&mut out, c),
+            Some(c) => out.push(c),
+            None => {}
+        }
+        rest = between.as_str();
     }
     out
+}
+
+fn is_twin(c: char) -> bool {
+    TWINS.contains(c) || matches!(c as u32, 0xFF00..=0xFFEF | 0x1D400..=0x1D7FF)
 }
 
 /// Why a name can be taken for another.
@@ -155,6 +175,9 @@ mod tests {
             ("\u{1b}[2J", "\\u{1b}[2J"),
             ("a\nb\tc", "a\\nb\\tc"),
             ("\u{e0041}", "\\u{e0041}"),
+            ("call of `us\u{435}r`", "call of `us\\u{435}r`"),
+            ("пользователь user", "пользователь user"),
+            ("5 μm, ｖ", "5 μm, ｖ"),
             ("패딩 żółć 漢字", "패딩 żółć 漢字"),
         ];
         for (text, expected) in rows {

@@ -29,7 +29,6 @@ pub struct Comment {
 
 /// One statement.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "rules are the usual item")]
 pub enum Item {
     /// `.type …`
     Type(TypeDeclaration),
@@ -46,7 +45,7 @@ pub enum Item {
     /// A construct of Soufflé that is recognised and not there (`.comp`, `.init`, `.plan`, `.functor`,
     /// subsumption `<=`, choice-domain, …). The checker makes it an error that names `what`.
     Unsupported {
-        /// The construct in the user's words, such as `.plan` or `subsumption `<=``.
+        /// The construct in the user's words, such as `.plan`, or "subsumption `<=`" with the sign in backticks.
         what: String,
         /// The whole statement.
         span: Span,
@@ -186,11 +185,11 @@ pub struct Annotation {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// `a, b`
-    And(Vec<Condition>),
+    And(Vec<Self>),
     /// `a ; b`
-    Or(Vec<Condition>),
+    Or(Vec<Self>),
     /// `! a`, also over parentheses.
-    Not(Box<Condition>, Span),
+    Not(Box<Self>, Span),
     /// `R(x, y)`
     Atom(Atom),
     /// `a < b`

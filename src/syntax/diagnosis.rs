@@ -37,8 +37,10 @@ pub(crate) fn diagnose(page: &Page<'_>, start: usize, fault: Fault) -> Diagnosti
 /// Refuses a directive that nobody knows.
 pub(crate) fn unknown_directive(word: &str, span: Span) -> Diagnostic {
     let name = word.trim_start_matches('.');
-    let near = |known: &&&str| strsim::osa_distance(known, &name.to_ascii_lowercase()) <= 2;
-    let help = match DIRECTIVES.iter().filter(near).min_by_key(|known| strsim::osa_distance(known, name)) {
+    let lower = name.to_ascii_lowercase();
+    let begins = |known: &str| lower.starts_with(known) || (lower.len() > 2 && known.starts_with(&lower));
+    let near = |known: &&&str| strsim::osa_distance(known, &lower) <= 2 || begins(known);
+    let help = match DIRECTIVES.iter().filter(near).min_by_key(|known| strsim::osa_distance(known, &lower)) {
         Some(known) => format!("did you mean `.{known}`?"),
         None => {
             "the directives are `.decl`, `.type`, `.output`, `.input`, `.printsize`, `.include` and `.pragma`"
@@ -109,8 +111,9 @@ impl Scene<'_> {
 
     /// Whether the statement seems to end without what ends it.
     fn ends_early(&self) -> bool {
-        let left = self.at > self.start && self.token(0).is_none_or(|token| token.leads);
-        left && self.wanted.starts_with('`')
+        let ended = self.at > self.start && self.token(0).is_none_or(|token| token.leads);
+        let directive = self.page.token(self.start).is_some_and(|token| token.kind == Kind::Directive);
+        ended && (self.wanted.starts_with('`') || directive || self.token(0).is_none())
     }
 
     fn wants_name(&self) -> bool {
@@ -146,10 +149,19 @@ impl Scene<'_> {
             Kind::Stop if self.is(-1, Kind::If) => {
                 Some("a fact has no `:-`; a rule has a condition behind it")
             }
-            Kind::Close | Kind::CloseBracket | Kind::CloseBrace | Kind::Stop | Kind::If
-                if self.is(-1, Kind::Comma) =>
-            {
+            Kind::Close | Kind::CloseBracket | Kind::CloseBrace if self.is(-1, Kind::Comma) => {
                 Some("remove the comma before it")
+            }
+            Kind::Stop | Kind::If if self.is(-1, Kind::Comma) && !self.wanted.contains("term") => {
+                Some("remove the comma before it")
+            }
+            Kind::Less | Kind::LessOrEqual | Kind::Greater | Kind::GreaterOrEqual
+                if self.wanted.contains("`;`") =>
+            {
+                Some("comparisons do not chain; write `a < b, b < c`")
+            }
+            Kind::Colon if matches!(self.word(-1), "sum" | "min" | "max" | "mean") => {
+                Some("write what is aggregated before the colon, as in `sum x : { … }`")
             }
             Kind::Stop if self.at == self.start => {
                 Some("a declaration or directive has no full stop; remove it")
@@ -189,11 +201,32 @@ impl Scene<'_> {
         }
     }
 
+    /// Whether what was found looks like a further condition: a word that the layout puts inside the statement.
+    fn is_continuation(&self) -> bool {
+        let margin = self.page.token(self.start).map_or(0, |token| token.column);
+        self.token(0).is_some_and(|token| token.kind == Kind::Word && (token.column > margin || !token.leads))
+    }
+
     /// For what is missing at the end of a statement or a part of it.
     fn place_help(&self) -> Option<&'static str> {
         let plain = self.is(-1, Kind::Word) && !self.after_dot();
         if self.wants_stop() && (self.ends_early() || self.is(0, Kind::Word)) {
-            return Some("end the rule with a full stop");
+            return Some(if self.is_continuation() {
+                "put `,` between two conditions, or end the rule with a full stop"
+            } else {
+                "end the rule with a full stop"
+            });
+        }
+        if self.token(0).is_none_or(|token| matches!(token.kind, Kind::Stop | Kind::If)) {
+            let closers = [
+                ("`)`", "close the parenthesis with `)`"),
+                ("`]`", "close it with `]`"),
+                ("`}`", "close it with `}`"),
+            ];
+            return closers
+                .into_iter()
+                .find(|(closer, _)| self.wanted.contains(closer))
+                .map(|(_, help)| help);
         }
         if self.wanted.contains("comparison") && plain {
             return Some("a relation is followed by `(…)`, a variable by a comparison");

@@ -17,6 +17,7 @@ use crate::syntax::term::term;
 use crate::syntax::tokens::Kind;
 use crate::syntax::tokens::Parsed;
 use crate::syntax::tokens::Tokens;
+use crate::syntax::tokens::is_keyword;
 use crate::syntax::tokens::name;
 use crate::syntax::tokens::nested;
 use crate::syntax::tokens::one;
@@ -24,7 +25,7 @@ use crate::syntax::tokens::one;
 /// What a statement that starts with an atom turns out to be.
 pub(crate) enum Statement {
     /// A fact or a rule.
-    Rule(Rule),
+    Rule(Box<Rule>),
     /// `head <= head …`, read up to the sign.
     Subsumption,
 }
@@ -44,7 +45,8 @@ pub(crate) fn rule(input: Tokens<'_>) -> Parsed<'_, Statement> {
     };
     let (rest, end) = cut(one(Kind::Stop, "`,`, `;` or `.`")).parse(rest)?;
     let annotations = Vec::new();
-    Ok((rest, Statement::Rule(Rule { heads, body, annotations, span: start.to(end) })))
+    let rule = Rule { heads, body, annotations, span: start.to(end) };
+    Ok((rest, Statement::Rule(Box::new(rule))))
 }
 
 /// `atom = name arguments`
@@ -96,7 +98,7 @@ fn literal(input: Tokens<'_>) -> Parsed<'_, Condition> {
         (_, Some("contains")) => text_test(input, TextTest::Contains),
         (_, Some("true")) => Ok((input.rest(), Condition::Constant(true, input.span()))),
         (_, Some("false")) => Ok((input.rest(), Condition::Constant(false, input.span()))),
-        (_, Some(_)) if input.kind(1) == Some(Kind::Open) && name("")(input).is_ok() => {
+        (_, Some(word)) if input.kind(1) == Some(Kind::Open) && !is_keyword(word) => {
             atom("a relation name").map(Condition::Atom).parse(input)
         }
         _ => comparison(input),

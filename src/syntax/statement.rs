@@ -92,7 +92,7 @@ fn unsupported(what: &str, span: Span) -> Vec<Item> {
 fn rule_items(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
     let begins = input.word().is_some_and(|_| input.kind(1) == Some(Kind::Open));
     let (rest, found) = match rule::rule(input) {
-        Err(Err::Error(Fault { at, .. })) if at == input.at && !begins => {
+        Err(Err::Error(Fault { at, .. }) | Err::Failure(Fault { at, .. })) if at == input.at && !begins => {
             return Err(Err::Error(input.wanted("a fact, a rule or a directive")));
         }
         other => other?,
@@ -100,7 +100,7 @@ fn rule_items(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
     match found {
         rule::Statement::Rule(mut rule) => {
             rule.annotations = annotation::annotations(input.page, input.at);
-            Ok((rest, vec![Item::Rule(rule)]))
+            Ok((rest, vec![Item::Rule(*rule)]))
         }
         rule::Statement::Subsumption => {
             let after = Tokens::new(input.page, resume(input.page, input.at, rest.at));
@@ -141,7 +141,7 @@ fn documented(input: Tokens<'_>, mut items: Vec<Item>) -> Vec<Item> {
 fn extent<'a>(input: Tokens<'a>, word: &str) -> Tokens<'a> {
     let page = input.page;
     if word == ".comp" {
-        let ends = |token: &Token| matches!(token.kind, Kind::OpenBrace | Kind::Stop | Kind::Directive);
+        let ends = |token: &Token| matches!(token.kind, Kind::OpenBrace | Kind::Stop) || token.leads;
         let tail = page.tokens.get(input.at + 1..).unwrap_or_default();
         if let Some(brace) = tail.iter().find(|token| ends(token))
             && brace.kind == Kind::OpenBrace
@@ -176,18 +176,26 @@ fn resume(page: &Page<'_>, start: usize, fault: usize) -> usize {
     while let Some(token) = page.token(at) {
         let starts = at > start && (token.leads || directive);
         match token.kind {
-            Kind::Stop => return at + 1,
+            Kind::Stop if !begins_fraction(page, at) => return at + 1,
             Kind::Directive | Kind::Include | Kind::Preprocessor if starts => return at,
-            Kind::Word if at > start && token.leads => {
-                if (directive && opens(page, at)) || (token.column <= margin && begins_rule(page, at)) {
-                    return at;
-                }
+            Kind::Word
+                if at > start
+                    && token.leads
+                    && ((directive && opens(page, at))
+                        || (token.column <= margin && begins_rule(page, at))) =>
+            {
+                return at;
             }
             _ => {}
         }
         at += 1;
     }
     at
+}
+
+/// Whether the full stop was meant as a decimal point, as in `.5`.
+fn begins_fraction(page: &Page<'_>, at: usize) -> bool {
+    page.token(at + 1).is_some_and(|next| next.joined && matches!(next.kind, Kind::Integer(_)))
 }
 
 fn opens(page: &Page<'_>, at: usize) -> bool {
@@ -205,4 +213,87 @@ fn begins_rule(page: &Page<'_>, at: usize) -> bool {
     let close = page.token(at + 1).filter(|token| token.kind == Kind::Open).and_then(|token| token.partner);
     let after = close.and_then(|close| page.token(close + 1)).map(|token| token.kind);
     ended && matches!(after, Some(Kind::If | Kind::Stop))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::source::FileId;
+    use crate::source::Sources;
+    use crate::syntax::ast::Item;
+    use crate::syntax::parse;
+
+    #[test]
+    fn unsupported_constructs_are_kept_whole() {
+        let rows = [
+            ("m(x) <= m(y) :- x < y, x = 1.5.", "subsumption `<=`"),
+            (".plan 0: (2, 1), 1:\n  (1, 2)", ".plan"),
+            (".comp C<T> : B\n{ .decl q(x: number)\n q(1). .comp D { q(2). } }", ".comp"),
+            (".init c = C<number>", ".init"),
+            (".functor f(x: number): number stateful", ".functor"),
+            (".override q", ".override"),
+            (".limitsize m(n=3)", ".limitsize"),
+            (".lattice L<> { Bottom -> @b }", ".lattice"),
+            (".number_type N", ".number_type"),
+            ("#define A(x) ((x) + '1') \\\n more \\q", "#define"),
+        ];
+        for (text, wanted) in rows {
+            let whole = format!("A(1). {text}\nB(2).\n").replacen("A(1). #", "A(1).\n#", 1);
+            let mut sources = Sources::default();
+            let file = sources.add("p.dl", &whole);
+            let (program, findings) = parse(file, &whole);
+            assert_eq!(findings, [], "{text}");
+            let [Item::Rule(_), Item::Unsupported { what, span }, Item::Rule(_)] = program.items.as_slice()
+            else {
+                panic!("{text}: {:?}", program.items)
+            };
+            assert_eq!((what.as_str(), sources.text(*span)), (wanted, text));
+        }
+    }
+
+    #[test]
+    fn a_refused_qualifier_keeps_its_relation() {
+        for (text, wanted) in [
+            ("choice-domain x, (x, y)", "choice-domain"),
+            ("choice-domain x", "choice-domain"),
+            ("overridable", "overridable"),
+        ] {
+            let whole = format!(".decl A(x: number) {text}\nB(2).");
+            let (program, findings) = parse(FileId(0), &whole);
+            assert_eq!(findings, [], "{text}");
+            let [Item::Relation(_), Item::Unsupported { what, span }, Item::Rule(_)] =
+                program.items.as_slice()
+            else {
+                panic!("{text}: {:?}", program.items)
+            };
+            assert_eq!(what, wanted);
+            assert_eq!(whole.get(span.start as usize..span.end as usize), Some(text));
+        }
+    }
+
+    /// Which statements are read, and at which lines findings start.
+    #[test]
+    fn reading_goes_on_after_a_fault() {
+        let rows: [(&str, usize, &[u32]); 12] = [
+            ("A(1,).\nB(2).", 1, &[1]),
+            ("A(1)\nB(2).\nC(3).", 2, &[1]),
+            ("A(x) :-\n  B(x)\n  C(x).\nD(1).", 1, &[2]),
+            ("A(x) :-\nB(x,),\nC(x).\nD(1).", 1, &[2]),
+            (".decl A(x)\nB(2).", 1, &[1]),
+            (".decl A(x\n.decl B()\nC(1).", 2, &[1]),
+            ("A(x :- B(x)\n.output A\nC(1).", 2, &[1]),
+            ("A(\"\\q\", 99999999999999999999, &, ).\nB(1).", 1, &[1]),
+            ("A(1, , &).\nB(1).", 1, &[1]),
+            ("A(\"open).\nB(1).", 1, &[1]),
+            ("A(.5).\nB(1).", 1, &[1]),
+            (").\n]\n}.\nB(1).", 1, &[1, 2]),
+        ];
+        for (text, read, lines) in rows {
+            let mut sources = Sources::default();
+            let file = sources.add("p.dl", text);
+            let (program, findings) = parse(file, text);
+            let found: Vec<u32> =
+                findings.iter().map(|finding| sources.place(finding.primary.span).line).collect();
+            assert_eq!((program.items.len(), found.as_slice()), (read, lines), "{text}");
+        }
+    }
 }

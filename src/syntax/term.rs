@@ -272,3 +272,39 @@ fn scope(input: Tokens<'_>) -> Parsed<'_, Condition> {
     let (rest, _) = cut(one(Kind::CloseBrace, "`,`, `;` or `}`")).parse(rest)?;
     Ok((rest, body))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::source::FileId;
+    use crate::syntax::parse;
+
+    fn codes(text: &str) -> Vec<&'static str> {
+        parse(FileId(0), text).1.iter().map(|finding| finding.code).collect()
+    }
+
+    /// Groups within groups, each with a row of operators behind it: the tree is as high as all rows together.
+    #[test]
+    fn rows_of_operators_count_as_depth() {
+        let nest = |groups: usize, row: &str, length: usize| {
+            let inner =
+                (0..groups).fold("x".to_owned(), |inner, _| format!("({inner}{})", row.repeat(length)));
+            format!("A({inner}).")
+        };
+        for (groups, row, length, refused) in [
+            (1, " + 1", 60, false),
+            (3, " + 1", 60, true),
+            (3, " * y - 1", 40, true),
+            (1, " ^ 2", 60, false),
+            (2, " ^ 2", 120, true),
+            (30, " + 1", 1, false),
+            (60, " + 1", 1, true),
+            (90, "", 0, false),
+            (110, "", 0, true),
+        ] {
+            let wanted = if refused { vec!["E0005"] } else { Vec::new() };
+            assert_eq!(codes(&nest(groups, row, length)), wanted, "{groups} groups with {length} of `{row}`");
+        }
+        assert_eq!(codes(&format!("A(x{}).", ".f".repeat(90))), [""; 0]);
+        assert_eq!(codes(&format!("A(x{}).", ".f".repeat(110))), ["E0005"]);
+    }
+}

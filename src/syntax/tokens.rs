@@ -330,7 +330,7 @@ pub(crate) fn nested<'a, T>(
     Ok((Tokens { depth: input.depth, height, ..rest }, found))
 }
 
-const KEYWORDS: [&str; 52] = [
+const KEYWORDS: [&str; 51] = [
     "as",
     "autoinc",
     "band",
@@ -382,7 +382,6 @@ const KEYWORDS: [&str; 52] = [
     "__INCL__",
     "__LINE__",
     "_",
-    "choice-domain",
 ];
 
 /// Whether the word has a meaning of its own and so names nothing. `_` counts: it stands for no name.

@@ -101,17 +101,27 @@ impl Word {
     }
 }
 
-/// A text as it is shown to a person: control, bidi and other invisible characters as `\u{…}`, cut after `limit`
-/// characters.
+/// A text as it is shown to a person on one line: control, bidi and other invisible characters as `\u{…}`, cut after
+/// `limit` characters.
 #[must_use]
 pub fn visible(text: &str, limit: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(limit * 4));
+    escape(text, limit, invisible)
+}
+
+/// Likewise, tabs and line ends kept: for a value that stands in a message.
+#[must_use]
+pub fn legible(text: &str, limit: usize) -> String {
+    escape(text, limit, |c| invisible(c) && !matches!(c, '\t' | '\n' | '\r'))
+}
+
+fn escape(text: &str, limit: usize, escaped: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len().min(limit.saturating_mul(4)));
     for (count, c) in text.chars().enumerate() {
         if count == limit {
             out.push('…');
             break;
         }
-        if invisible(c) {
+        if escaped(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

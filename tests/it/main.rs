@@ -1,5 +1,16 @@
 //! The integration tests: one binary.
+#![expect(clippy::disallowed_methods, reason = "tests read their fixtures")]
+#![expect(clippy::panic, reason = "a fixture that cannot be read fails the run")]
 
+mod cases;
 mod cli;
+mod conformance;
+mod layers;
+mod oracle;
 mod program;
+mod random;
+mod readme;
 mod recording;
+mod replay;
+mod support;
+mod syntax;

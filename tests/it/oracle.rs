@@ -12,7 +12,7 @@ use gatelog::value::{ConstructorId, Kind, Symbol, Word};
 
 /// A value outside any pool.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Value {
+pub(crate) enum Value {
     Number(i64),
     Unsigned(u64),
     Float(u64),
@@ -20,11 +20,11 @@ pub enum Value {
     Compound(u32, Vec<Self>),
 }
 
-pub type Facts = BTreeMap<RelationId, BTreeSet<Vec<Value>>>;
+pub(crate) type Facts = BTreeMap<RelationId, BTreeSet<Vec<Value>>>;
 type Bindings = BTreeMap<VariableId, Value>;
 
 /// The model, or that an evaluation error was met on the way.
-pub fn evaluate(program: &Program, given: &Facts, roots: &[RelationId]) -> Result<Facts, ()> {
+pub(crate) fn evaluate(program: &Program, given: &Facts, roots: &[RelationId]) -> Result<Facts, ()> {
     let needed: BTreeSet<RelationId> =
         roots.iter().flat_map(|root| program.needs[root.0 as usize].iter().copied()).collect();
     let mut oracle = Oracle { program, facts: given.clone(), failed: false };
@@ -303,7 +303,7 @@ impl Oracle<'_> {
             },
             Function::Show(type_id) => {
                 let text = shown(self.program, &values[0], type_id);
-                Ok(Some(Value::Text(gatelog::value::visible(&text, 200))))
+                Ok(Some(Value::Text(gatelog::value::legible(&text, 200))))
             }
             Function::Range(_) => Ok(None),
         };
@@ -527,7 +527,7 @@ fn shown(program: &Program, value: &Value, type_id: gatelog::program::TypeId) ->
 }
 
 /// The relations that are neither the host's nor the lineage's.
-pub fn derived(program: &Program) -> Vec<RelationId> {
+pub(crate) fn derived(program: &Program) -> Vec<RelationId> {
     (0..)
         .map(RelationId)
         .zip(&program.relations)

@@ -2,10 +2,13 @@
 //!
 //! In: records in the order of arrival, each with the context it was computed from. Out: inputs, positions and
 //! ancestors. A context is a list that shares its beginning with the context it extends. Ancestor sets are runs of
-//! record numbers, shared by all records of one context. Never: holds one edge per pair.
+//! record numbers, shared by all records of one context, and with the sets that they grew from. Never: holds one edge per pair.
+
+mod runs;
+
+pub use runs::Runs;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A record by its number in the session, from 0 in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,84 +23,20 @@ impl ContextId {
     pub const EMPTY: Self = Self(0);
 }
 
-/// A set of record numbers as sorted, disjoint, non-adjacent runs `(first, one past the last)`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Runs(Vec<(u32, u32)>);
-
-impl Runs {
-    /// Whether the set holds the record.
-    #[must_use]
-    pub fn contains(&self, record: RecordId) -> bool {
-        let after = self.0.partition_point(|&(start, _)| start <= record.0);
-        after > 0 && self.0.get(after - 1).is_some_and(|&(_, end)| record.0 < end)
-    }
-
-    /// Number of runs, the cost of a union.
-    #[must_use]
-    pub fn runs(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Number of records.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|&(start, end)| (end - start) as usize).sum()
-    }
-
-    /// Whether the set holds nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The records in ascending order.
-    pub fn iter(&self) -> impl Iterator<Item = RecordId> + '_ {
-        self.0.iter().flat_map(|&(start, end)| (start..end).map(RecordId))
-    }
-
-    /// Adds one record.
-    pub fn insert(&mut self, record: RecordId) {
-        let number = record.0;
-        match self.0.last_mut() {
-            Some((_, end)) if *end == number => *end += 1,
-            Some((_, end)) if *end > number => self.union(&Self(vec![(number, number + 1)])),
-            Some(_) | None => self.0.push((number, number + 1)),
-        }
-    }
-
-    /// Adds all records of another set. Costs as much as both have runs, and nothing where the other is within this.
-    pub fn union(&mut self, other: &Self) {
-        if other.0.iter().all(|&run| self.covers(run)) {
-            return;
-        }
-        let mut all = Vec::with_capacity(self.0.len() + other.0.len());
-        all.extend_from_slice(&self.0);
-        all.extend_from_slice(&other.0);
-        all.sort_unstable();
-        self.0.clear();
-        for (start, end) in all {
-            match self.0.last_mut() {
-                Some((_, last)) if *last >= start => *last = (*last).max(end),
-                _ => self.0.push((start, end)),
-            }
-        }
-    }
-
-    fn covers(&self, (start, end): (u32, u32)) -> bool {
-        let after = self.0.partition_point(|&(first, _)| first <= start);
-        after > 0 && self.0.get(after - 1).is_some_and(|&(_, last)| end <= last)
-    }
-}
+/// Contexts and records that are looked at before two sets are united run by run.
+const MAX_WALK: usize = 64;
 
 #[derive(Debug, Clone)]
 struct Context {
     parent: ContextId,
     appended: Box<[RecordId]>,
     len: u32,
+    /// The first and the last record that were computed from it.
+    users: Option<(RecordId, RecordId)>,
     /// The records of the context itself.
-    members: Arc<Runs>,
-    /// The members and all that they were computed from.
-    ancestors: Arc<Runs>,
+    members: Runs,
+    /// The members and all that they were computed from: with a record, always all of its ancestors.
+    ancestors: Runs,
 }
 
 /// The contexts and inputs of one session.
@@ -121,9 +60,15 @@ pub struct Position {
 
 impl Default for Lineage {
     fn default() -> Self {
-        let (members, ancestors) = (Arc::default(), Arc::default());
-        let empty =
-            Context { parent: ContextId::EMPTY, appended: Box::default(), len: 0, members, ancestors };
+        let (members, ancestors) = (Runs::default(), Runs::default());
+        let empty = Context {
+            parent: ContextId::EMPTY,
+            appended: Box::default(),
+            len: 0,
+            users: None,
+            members,
+            ancestors,
+        };
         Self { contexts: vec![empty], inputs: Vec::new(), stated: BTreeMap::new() }
     }
 }
@@ -142,36 +87,76 @@ impl Lineage {
     }
 
     /// A context that continues `parent` with further records, in order. Records that `parent` holds already, that come
-    /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, plus the runs of the ancestor set.
+    /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, where what they
+    /// were computed from is known to `parent` or newer than it; else as much as both have runs.
     pub fn extend(&mut self, parent: ContextId, records: &[RecordId]) -> ContextId {
         let base = self.context(parent);
-        let (mut members, mut ancestors, mut len) =
-            (Arc::clone(&base.members), Arc::clone(&base.ancestors), base.len);
+        let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
         let mut appended = Vec::with_capacity(records.len());
         for &record in records {
-            if members.contains(record) || record.0 as usize >= self.inputs.len() {
-                continue;
+            if !members.contains(record) && (record.0 as usize) < self.inputs.len() {
+                appended.push(record);
+                len += 1;
+                members.insert(record);
             }
-            appended.push(record);
-            len += 1;
-            Arc::make_mut(&mut members).insert(record);
-            let theirs = Arc::clone(&self.context(self.inputs(record)).ancestors);
-            let all = Arc::make_mut(&mut ancestors);
-            all.insert(record);
-            all.union(&theirs);
+        }
+        // The newest first: what they were computed from holds most of the others, with all that those came from.
+        for &record in appended.iter().rev() {
+            if !ancestors.contains(record) {
+                self.absorb(&mut ancestors, self.inputs(record));
+                ancestors.insert(record);
+            }
         }
         if appended.is_empty() {
             return parent;
         }
         let id = ContextId(u32::try_from(self.contexts.len()).unwrap_or(u32::MAX));
-        self.contexts.push(Context { parent, appended: appended.into(), len, members, ancestors });
+        self.contexts.push(Context {
+            parent,
+            appended: appended.into(),
+            len,
+            users: None,
+            members,
+            ancestors,
+        });
         id
+    }
+
+    /// Adds a context and all that it came from to a set that holds, with a record, always all of its ancestors.
+    ///
+    /// Two viewers of one session have sets that were built apart and agree but for the end. So this walks back from the
+    /// context to one that a record of the set was computed from, and only where that is far, unites run by run.
+    fn absorb(&self, set: &mut Runs, context: ContextId) {
+        let (mut open, mut new, mut steps) = (vec![context], Runs::default(), 0);
+        while let Some(id) = open.pop() {
+            let here = self.context(id);
+            let known = here.users.is_some_and(|(first, last)| set.contains(first) || set.contains(last));
+            if here.len == 0 || known {
+                continue;
+            }
+            steps += 1 + here.appended.len();
+            if steps > MAX_WALK {
+                set.union(&self.context(context).ancestors);
+                return;
+            }
+            open.push(here.parent);
+            for &record in &here.appended {
+                if !set.contains(record) && !new.contains(record) {
+                    new.insert(record);
+                    open.push(self.inputs(record));
+                }
+            }
+        }
+        set.union(&new);
     }
 
     /// Adds the next record, computed from `inputs`.
     pub fn push(&mut self, inputs: ContextId) -> RecordId {
         let id = RecordId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
         self.inputs.push(inputs);
+        if let Some(context) = self.contexts.get_mut(inputs.0 as usize) {
+            context.users = Some((context.users.map_or(id, |(first, _)| first), id));
+        }
         id
     }
 
@@ -179,6 +164,12 @@ impl Lineage {
     #[must_use]
     pub fn inputs(&self, record: RecordId) -> ContextId {
         self.inputs.get(record.0 as usize).copied().unwrap_or(ContextId::EMPTY)
+    }
+
+    /// The context that a context continues; the empty one for the empty one.
+    #[must_use]
+    pub fn parent(&self, context: ContextId) -> ContextId {
+        self.context(context).parent
     }
 
     /// The records that a context adds to the one it continues, in order.
@@ -270,6 +261,29 @@ impl Lineage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn ancestors_are_what_a_walk_finds(steps in proptest::collection::vec((0usize..6, 0usize..6, 0u32..40), 0..120)) {
+            let mut lineage = Lineage::default();
+            let mut views = [ContextId::EMPTY; 6];
+            for (from, to, record) in steps {
+                let new = lineage.push(views[from]);
+                views[to] = lineage.extend(views[to], &[RecordId(record), new]);
+                if record % 7 == 0 {
+                    views[from] = lineage.parent(views[to]);
+                }
+            }
+            for number in 0..lineage.len() {
+                let record = RecordId(u32::try_from(number).unwrap());
+                let (mut found, mut open) = (std::collections::BTreeSet::new(), vec![record]);
+                while let Some(at) = open.pop() {
+                    open.extend(lineage.members(lineage.inputs(at)).into_iter().filter(|&r| found.insert(r)));
+                }
+                assert_eq!(lineage.ancestors(record).iter().collect::<Vec<_>>(), found.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
 
     #[test]
     fn full_history_is_one_run_and_positions_count_from_the_start() {

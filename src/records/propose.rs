@@ -1,0 +1,180 @@
+//! Calls that an event proposes.
+
+use crate::lineage::RecordId;
+use crate::records::CallNumber;
+use crate::records::CallOutcome;
+use crate::records::Graph;
+use crate::records::ProposedCall;
+use crate::records::SessionFact;
+use crate::records::draft::Proposal;
+use crate::records::draft::Purpose;
+use crate::records::extend::Body;
+use crate::records::extend::Scene;
+use crate::records::notices::quoted;
+use crate::records::pair::Call;
+use crate::records::pair::CallIndex;
+use crate::records::visible::Shown;
+
+impl Graph {
+    /// Adds a function call.
+    pub(crate) fn propose(&mut self, scene: &mut Scene<'_>, body: Body, proposal: &Proposal<'_>) {
+        let inputs = self.view(scene);
+        let shown = match proposal.purpose {
+            Purpose::Tool | Purpose::Input => Shown::Everyone,
+            Purpose::Confirmation | Purpose::Credential => Shown::Nobody,
+        };
+        let record = self.record(scene, body, inputs, shown);
+        scene.parts.push(record);
+        self.notice_reuse(proposal.id);
+        let arguments = proposal.arguments.ordinary();
+        if proposal.purpose == Purpose::Confirmation {
+            self.add_request(scene, proposal);
+        }
+        let number = match proposal.purpose {
+            Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
+            Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
+        };
+        self.book.add(Call {
+            number,
+            record,
+            id: proposal.id.to_owned(),
+            name: proposal.name.to_owned(),
+            purpose: proposal.purpose,
+            unjudged_arguments: if number.is_some() { String::new() } else { arguments },
+            moment: scene.moment,
+            branch: scene.branch,
+            by_agent: scene.by_agent(),
+            long_running: !proposal.id.is_empty()
+                && scene.event.long_running.iter().any(|id| id == proposal.id),
+            refused: proposal.refused.is_some(),
+            result: None,
+            outcome: CallOutcome::None,
+            asked: false,
+            placeholder: false,
+            inner: Vec::new(),
+        });
+    }
+
+    fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
+        let (book, calls) = (&self.book, &self.calls);
+        let arguments_of = |index: CallIndex| {
+            let number = book.call(index)?.number?;
+            crate::json::parse(&calls.get(number.0 as usize)?.arguments).ok()
+        };
+        let fault = self.requests.add(book, &self.sight, proposal, scene.place(), &arguments_of);
+        if let Some(text) = fault {
+            let kind = if scene.by_agent() { "request_ignored" } else { "forged_request" };
+            self.warnings.add(kind, text);
+        }
+    }
+
+    /// Lists a call to be judged.
+    fn judged(
+        &mut self,
+        scene: &mut Scene<'_>,
+        record: RecordId,
+        proposal: &Proposal<'_>,
+        arguments: String,
+    ) -> CallNumber {
+        let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
+        let (call_id, tool) = (proposal.id.to_owned(), proposal.name.to_owned());
+        if let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone())) {
+            let text = format!(
+                "call {} to {} repeats call {}, which a person declined",
+                quoted(&call_id),
+                quoted(&tool),
+                quoted(earlier)
+            );
+            self.warnings.add("declined_before", text);
+        }
+        self.facts.push(SessionFact::ProposedCall {
+            record,
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+            arguments: arguments.clone(),
+        });
+        self.calls.push(ProposedCall {
+            record,
+            call_id,
+            tool,
+            arguments,
+            agent: scene.event.author.clone(),
+            current: Vec::new(),
+            event_id: scene.event.id.clone(),
+            time: scene.event.time.clone(),
+            refused: proposal.refused.clone(),
+            approval: None,
+        });
+        scene.observed.calls.push(number);
+        number
+    }
+
+    fn notice_reuse(&mut self, id: &str) {
+        if id.is_empty() {
+            return;
+        }
+        if self.unmatched.contains(id) {
+            let text = format!("call {} is answered before it is made: the list is out of order", quoted(id));
+            self.warnings.add("answer_before_call", text);
+            self.unmatched.remove(id);
+        }
+        match self.seen_ids.get_mut(id) {
+            Some(told) if *told => {}
+            Some(told) => {
+                *told = true;
+                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
+            }
+            None => {
+                self.seen_ids.insert(id.to_owned(), false);
+            }
+        }
+    }
+
+    /// Notes which calls the framework itself names as waiting for a person.
+    pub(crate) fn note_requested(&mut self, scene: &Scene<'_>) {
+        if !scene.by_agent() {
+            return;
+        }
+        for (id, asked) in &scene.event.actions.requested_confirmations {
+            let Some(index) = self.book.newest(&self.sight, id, scene.branch) else {
+                let text = format!(
+                    "event {} asks for approval of {}, which is no call",
+                    quoted(&scene.event.id),
+                    quoted(id)
+                );
+                self.warnings.add("request_ignored", text);
+                continue;
+            };
+            if let Some(call) = self.book.call_mut(index) {
+                call.asked = true;
+            }
+            self.requests.specify(index, asked.payload.as_ref());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::records::building::build;
+
+    #[test]
+    fn calls_that_cannot_be_read_are_refused_and_the_text_of_one_object_is_read() {
+        let rows = [
+            (r#"bot call c pay "{\"amount\":900}""#, r#"{"amount":900}"#, false),
+            (r#"bot call c pay "not json""#, "{}", true),
+            (r#"bot call c pay "[1]""#, "{}", true),
+            ("bot call c pay [1]", "{}", true),
+            ("bot call c pay null", "{}", false),
+            ("bot call c - {}", "{}", true),
+            (r#"bot call c pay {"a":1} @ "errorCode":"MALFORMED_FUNCTION_CALL""#, r#"{"a":1}"#, true),
+            (r#"bot call c pay {"a":1} @ "errorCode":"OTHER""#, r#"{"a":1}"#, false),
+        ];
+        for (line, arguments, refused) in rows {
+            let (graph, _) = build(line);
+            let call = &graph.calls()[0];
+            assert_eq!((call.arguments.as_str(), call.refused.is_some()), (arguments, refused), "{line}");
+        }
+        let (graph, _) = build(rows[6].0);
+        assert!(graph.calls()[0].refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
+    }
+}
