@@ -235,7 +235,7 @@ pub const PRELUDE_NAME: &str = "prelude.dl";
 
 /// Where the texts of included files come from: filled by whoever may open files.
 pub trait Includes {
-    /// What the file named `from` means by `path`: the name to show for it, and its text. One file has one name.
+    /// What the file named `from` means by `path`: its text, and the name to show for it. One file has one name.
     ///
     /// # Errors
     /// Says why there is none, in words (outside the policy's root, not there, unreadable).
