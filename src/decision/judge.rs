@@ -231,7 +231,6 @@ fn fired(judged: &Judged<'_>, index: u64) -> Vec<Reason> {
     let (program, database) = (judged.program, &*judged.database);
     let mut reasons = Vec::new();
     for rule in &program.decision_rules {
-        let (file, line) = place(program, rule.span);
         for tuple in database.tuples(rule.fired).filter(|tuple| tuple.first() == Some(&Word::unsigned(index)))
         {
             let text = |column: usize| {
@@ -251,8 +250,8 @@ fn fired(judged: &Judged<'_>, index: u64) -> Vec<Reason> {
                     (if asks { ReasonKind::ApprovalRequired } else { ReasonKind::Denied }, text(2))
                 }
             };
-            let (file, rule) = (file.clone(), rule.id.clone());
-            reasons.push(Reason { kind, file, line, text, rule, suggestions });
+            let (file, line) = place(program, rule.span);
+            reasons.push(Reason { kind, file, line, text, rule: rule.id.clone(), suggestions });
         }
     }
     reasons
@@ -277,15 +276,16 @@ fn filled(program: &Program, database: &Database, rule: &DecisionRule, tuple: &[
 }
 
 /// What the allow rules that concern the action say, or our words where none says anything.
-fn hints(judged: &Judged<'_>, question: &Question) -> Vec<Reason> {
+fn hints(judged: &mut Judged<'_>, question: &Question) -> Vec<Reason> {
     let program = judged.program;
     let mut reasons = Vec::new();
     for rule in &program.decision_rules {
-        let Some(message) =
-            rule.message.as_ref().filter(|_| rule.kind == DecisionKind::Allow && concerns(rule, question))
-        else {
+        let Some(message) = rule.message.as_ref().filter(|_| rule.kind == DecisionKind::Allow) else {
             continue;
         };
+        if !concerns(rule, question, &mut judged.database.cache) {
+            continue;
+        }
         let text = message.iter().map(|piece| match piece {
             Piece::Text(text) => text.clone(),
             Piece::Value { name, .. } => format!("{{{name}}}"),
@@ -313,24 +313,24 @@ fn hints(judged: &Judged<'_>, question: &Question) -> Vec<Reason> {
 }
 
 /// Whether an allow rule's hint is about the action: its pattern for this kind of action matches, or it has none at all.
-fn concerns(rule: &DecisionRule, question: &Question) -> bool {
+fn concerns(rule: &DecisionRule, question: &Question, cache: &mut Cache) -> bool {
     let (pattern, text) = match &question.subject {
         Subject::Tool(tool) => (&rule.tool_pattern, tool.as_str()),
         Subject::Url(url) => (&rule.url_pattern, url.as_str()),
         Subject::Message => (&None, ""),
     };
     match pattern {
-        Some(pattern) => matches_whole(pattern, text),
+        Some(pattern) => matches_whole(pattern, text, cache),
         None => rule.tool_pattern.is_none() && rule.url_pattern.is_none(),
     }
 }
 
 /// The patterns were checked at load; one that does not compile matches nothing.
-fn matches_whole(pattern: &str, text: &str) -> bool {
-    // The symbols key a cache that lives for this call alone.
+fn matches_whole(pattern: &str, text: &str, cache: &mut Cache) -> bool {
+    // Patterns are remembered by their text; the symbols play no part.
     let arguments = [Argument::Text(pattern, Symbol(0)), Argument::Text(text, Symbol(1))];
     functor::find("match", true)
-        .and_then(|id| functor::call(id, &arguments, &mut Cache::default()).ok().flatten())
+        .and_then(|id| functor::call(id, &arguments, cache).ok().flatten())
         .is_some_and(|output| matches!(output, functor::Output::Number(1) | functor::Output::Unsigned(1)))
 }
 
@@ -339,7 +339,7 @@ fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question) -> Vec<
     let program = judged.program;
     let mut routes = Vec::new();
     for (number, rule) in program.decision_rules.iter().enumerate() {
-        if rule.kind != DecisionKind::Allow || !concerns(rule, question) {
+        if rule.kind != DecisionKind::Allow || !concerns(rule, question, &mut judged.database.cache) {
             continue;
         }
         let (engine, lineage, budget) = (judged.engine, judged.lineage, judged.budget);

@@ -2,7 +2,7 @@ use crate::engine::ancestry::{Ancestry, RecordNames};
 use crate::engine::join::{Join, Run, Window};
 use crate::engine::meter::{Faults, Halt, Meter, name_of};
 use crate::engine::order::{Planner, plan};
-use crate::engine::plan::{Pattern, Plan, Step};
+use crate::engine::plan::{Access, Pattern, Plan, Step};
 use crate::engine::tuples::{Row, Tuples};
 use crate::engine::{Budget, Database, EvalError};
 use crate::lineage::{Lineage, Runs};
@@ -16,6 +16,8 @@ pub struct Engine {
     shapes: Vec<Shape>,
     /// For each rule the plans of a first round: all rows of everything.
     first: Vec<Plan>,
+    /// For a rule that can either walk all ancestors or look records up among them: the plan that looks them up.
+    around: Vec<Option<Plan>>,
     /// For each rule the plans of later rounds, one for each atom whose relation can grow.
     later: Vec<Vec<Plan>>,
     /// Whether a relation depends on session facts alone and only grows, by relation.
@@ -54,9 +56,17 @@ impl Engine {
         let mut relations: Vec<Tuples> =
             program.relations.iter().map(|relation| Tuples::new(relation.columns.len())).collect();
         let session = session_relations(program, session_facts);
-        let mut planner = Planner { program, relations: &mut relations, session: &session };
+        let mut planner =
+            Planner { program, relations: &mut relations, session: &session, avoid_ancestors: false };
         let ids = || (0..).map(RuleId).zip(&program.rules);
-        let first = ids().map(|(id, rule)| plan(&mut planner, id, rule, None, &[])).collect();
+        let first: Vec<Plan> = ids().map(|(id, rule)| plan(&mut planner, id, rule, None, &[])).collect();
+        planner.avoid_ancestors = true;
+        let other = |(plan_first, (id, rule)): (&Plan, _)| {
+            let other = plan(&mut planner, id, rule, None, &[]);
+            (other.steps != plan_first.steps).then_some(other)
+        };
+        let around: Vec<Option<Plan>> = first.iter().zip(ids()).map(other).collect();
+        planner.avoid_ancestors = false;
         let stratum_of = stratum_of(program);
         let mut later = Vec::with_capacity(program.rules.len());
         for (id, rule) in ids() {
@@ -85,6 +95,7 @@ impl Engine {
         Self {
             shapes,
             first,
+            around,
             later,
             session,
             probes,
@@ -254,12 +265,36 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// The plan of a rule's first round: around the ancestors where what it walks instead is narrowed by a key or smaller.
+    fn choose(&self, rule: RuleId) -> Option<&'a Plan> {
+        let engine = self.engine;
+        let at = rule.0 as usize;
+        let around = engine.around.get(at).and_then(Option::as_ref).filter(|plan| {
+            let walked = plan.steps.iter().find_map(|step| match step {
+                Step::Scan { relation, access, .. }
+                    if engine.session.get(relation.0 as usize) == Some(&true) =>
+                {
+                    Some((*relation, access))
+                }
+                _ => None,
+            });
+            walked.is_none_or(|(relation, access)| {
+                let rows = self
+                    .database
+                    .relations
+                    .get(relation.0 as usize)
+                    .map_or(0, |tuples| tuples.len() as usize);
+                *access != Access::Full || rows <= self.depends.len()
+            })
+        });
+        around.or_else(|| engine.first.get(at))
+    }
+
     /// Completes a stratum from nothing.
     fn stratum(&mut self, stratum: &Stratum) -> Result<(), EvalError> {
         self.settle();
-        let engine = self.engine;
         for &rule in &stratum.rules {
-            if let Some(plan) = engine.first.get(rule.0 as usize) {
+            if let Some(plan) = self.choose(rule) {
                 self.run(plan)?;
             }
         }
@@ -269,38 +304,52 @@ impl<'a> Pass<'a> {
         self.faulty()
     }
 
-    /// Runs later rounds until one adds nothing. The stratum's own relations advance; with `all`, every relation's rows
-    /// that came since its window count as recent in the first of them.
-    fn rounds(&mut self, stratum: &Stratum, mut pending: bool) -> Result<(), EvalError> {
+    /// Runs later rounds until one adds nothing, the first of them also where only lower strata have brought rows (with
+    /// `brought`). In that first round the rows that lower relations got since their window began count as recent.
+    fn rounds(&mut self, stratum: &Stratum, brought: bool) -> Result<(), EvalError> {
+        let engine = self.engine;
+        let plans: Vec<&Plan> =
+            stratum.rules.iter().filter_map(|rule| engine.later.get(rule.0 as usize)).flatten().collect();
+        let mut first = true;
         loop {
-            let mut grew = std::mem::take(&mut pending);
-            for &relation in &stratum.relations {
-                let at = relation.0 as usize;
-                let (Some(window), Some(tuples)) =
-                    (self.windows.get_mut(at), self.database.relations.get_mut(at))
-                else {
-                    continue;
-                };
-                tuples.refresh();
-                grew |= tuples.len() > window.recent;
-                *window = Window { stable: window.recent, recent: tuples.len() };
-            }
-            if !grew {
+            let grew = self.advance(stratum);
+            if !grew && !(first && brought) {
                 return Ok(());
             }
-            let engine = self.engine;
-            for plan in stratum.rules.iter().filter_map(|rule| engine.later.get(rule.0 as usize)).flatten() {
+            for plan in &plans {
                 let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
                 if recent.is_some_and(|window| window.recent > window.stable) {
                     self.run(plan)?;
                 }
             }
-            // What lower strata had brought has been seen now.
-            for (at, window) in self.windows.iter_mut().enumerate() {
-                let own = stratum.relations.iter().any(|relation| relation.0 as usize == at);
-                if !own {
-                    window.stable = window.recent;
-                }
+            if std::mem::take(&mut first) {
+                self.see_lower(stratum);
+            }
+        }
+    }
+
+    /// What a stratum's relations got in the last round becomes recent; tells whether that is anything.
+    fn advance(&mut self, stratum: &Stratum) -> bool {
+        let mut grew = false;
+        for &relation in &stratum.relations {
+            let at = relation.0 as usize;
+            let (Some(window), Some(tuples)) =
+                (self.windows.get_mut(at), self.database.relations.get_mut(at))
+            else {
+                continue;
+            };
+            tuples.refresh();
+            grew |= tuples.len() > window.recent;
+            *window = Window { stable: window.recent, recent: tuples.len() };
+        }
+        grew
+    }
+
+    /// What lower strata had brought has been seen.
+    fn see_lower(&mut self, stratum: &Stratum) {
+        for (at, window) in self.windows.iter_mut().enumerate() {
+            if !stratum.relations.iter().any(|relation| relation.0 as usize == at) {
+                window.stable = window.recent;
             }
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) relations: &'a mut [Tuples],
     /// Whether a relation holds rows of the whole session, by relation; all others are small.
     pub(crate) session: &'a [bool],
+    /// Whether the walk over all ancestors is to be avoided: each record met elsewhere is then looked up among them.
+    pub(crate) avoid_ancestors: bool,
 }
 
 /// Variables bound so far.
@@ -162,6 +164,7 @@ fn atom_cost(planner: &Planner<'_>, bound: &Bound, atom: &Atom) -> u64 {
     let first = covered.first() == Some(&true);
     let second = covered.get(1) == Some(&true);
     match planner.program.schema(atom.relation).map(|relation| relation.origin) {
+        Some(Origin::Lineage(LineageRelation::CurrentDepends)) if planner.avoid_ancestors => 1_000_000,
         Some(Origin::Lineage(LineageRelation::CurrentDepends)) => 3_000,
         Some(Origin::Lineage(LineageRelation::Edge | LineageRelation::EdgeData)) => match (first, second) {
             (true, true) => 1,

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use crate::program::VariableId;
 use crate::program::draft::{DraftAggregate, DraftAlternative, DraftLiteral, ScopeId};
 use crate::program::ground::{self, Grounding};
-use crate::program::normalise::{self, Flat, MAX_ALTERNATIVES};
-use crate::program::resolve::{Position, Resolver, repeats};
+use crate::program::normalise::{self, Flat};
+use crate::program::resolve::{Position, Resolver, repeats, too_many};
 use crate::program::unbound;
-use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::ast::AggregateKind;
@@ -26,13 +25,15 @@ struct Names<'e> {
 impl<'e> Resolver<'_, 'e> {
     pub(crate) fn aggregate(&mut self, aggregate: &'e ast::Aggregate, result: VariableId, span: Span) {
         let alternatives = normalise::count(&aggregate.body, false);
-        if alternatives > MAX_ALTERNATIVES {
-            let message =
-                format!("the aggregate has {alternatives} alternatives, more than {MAX_ALTERNATIVES}");
-            let finding = Diagnostic::error("E0036", span, message)
-                .with_help("give some of the `;` groups a relation of their own");
-            self.findings.push(finding);
-            return;
+        if alternatives > 1 {
+            // Aggregates inside a union are drafted once for each alternative, so the budget is one for all of them.
+            // It is gone once that is reported.
+            let Some(budget) = *self.budget else { return };
+            *self.budget = budget.checked_sub(alternatives);
+            if self.budget.is_none() {
+                self.findings.push(too_many("the aggregate", alternatives, span));
+                return;
+            }
         }
         let names = self.names(aggregate);
         let mut bodies = normalise::alternatives(&aggregate.body, false);

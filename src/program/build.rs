@@ -66,10 +66,11 @@ impl<'a> Builder<'a> {
             rule.heads.iter().for_each(|head| check_open(head, self.schema, self.findings));
             annotations::check_keys(&rule.annotations, self.findings);
         }
-        if !check_alternatives(rule, self.findings) {
+        let budget = check_alternatives(rule, self.findings);
+        if budget.is_none() {
             return;
         }
-        let alternatives = self.alternatives(rule);
+        let alternatives = self.alternatives(rule, budget);
         if !of_prelude {
             lints::single_use(rule, self.findings);
         }
@@ -95,7 +96,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn alternatives(&mut self, rule: &ast::Rule) -> Vec<Alternative> {
+    fn alternatives(&mut self, rule: &ast::Rule, mut budget: Option<usize>) -> Vec<Alternative> {
         let bodies =
             rule.body.as_ref().map_or_else(|| vec![Vec::new()], |body| normalise::alternatives(body, false));
         let bound: Vec<BTreeSet<&str>> = if bodies.len() > 1 {
@@ -104,7 +105,7 @@ impl<'a> Builder<'a> {
             Vec::new()
         };
         let elsewhere: BTreeSet<&str> = bound.into_iter().flatten().collect();
-        bodies.iter().map(|body| self.alternative(rule, body, &elsewhere)).collect()
+        bodies.iter().map(|body| self.alternative(rule, body, &elsewhere, &mut budget)).collect()
     }
 
     fn alternative<'r>(
@@ -112,9 +113,10 @@ impl<'a> Builder<'a> {
         rule: &'r ast::Rule,
         body: &[Flat<'r>],
         elsewhere: &BTreeSet<&'r str>,
+        budget: &mut Option<usize>,
     ) -> Alternative {
         let before = self.findings.errors();
-        let draft = resolve(rule, body, elsewhere, self.schema, self.findings);
+        let draft = resolve(rule, body, elsewhere, budget, self.schema, self.findings);
         let quiet = self.findings.errors() != before;
         let inferred = infer(&draft, self.schema, self.sources, quiet, self.findings);
         let mut lowered = lower(&draft, &inferred, self.schema, &mut self.pool, self.findings);

@@ -84,7 +84,7 @@ impl Loader<'_> {
     fn follow(&mut self, include: &ast::Include, path: &[String]) -> Option<(usize, Vec<String>)> {
         let from = path.last().map_or("", String::as_str);
         let written = include.path.text.as_str();
-        let (name, text) = match self.includes.include(from, written) {
+        let (text, name) = match self.includes.include(from, written) {
             Ok(found) => found,
             Err(why) => {
                 self.missing(include, from, &why);

@@ -109,6 +109,7 @@ pub struct Relation {
 }
 
 /// Relations whose rules depend on each other, and those rules. A stratum starts when all before it are complete.
+/// Relations that the host alone fills stand in none; those that the lineage answers stand in one without rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stratum {
     /// The relations that this stratum completes.
@@ -234,7 +235,7 @@ pub const PRELUDE_NAME: &str = "prelude.dl";
 
 /// Where the texts of included files come from: filled by whoever may open files.
 pub trait Includes {
-    /// What the file named `from` means by `path`: the name to show for it, and its text. One file has one name.
+    /// What the file named `from` means by `path`: its text, and the name to show for it. One file has one name.
     ///
     /// # Errors
     /// Says why there is none, in words (outside the policy's root, not there, unreadable).

@@ -34,11 +34,12 @@ pub(crate) enum Position {
     Value,
 }
 
-/// Resolves one alternative of a rule.
+/// Resolves one alternative of a rule. `budget` is how many alternatives its aggregates may still have.
 pub(crate) fn resolve<'a>(
     rule: &'a ast::Rule,
     literals: &[Flat<'a>],
     elsewhere: &BTreeSet<&'a str>,
+    budget: &mut Option<usize>,
     schema: &Schema,
     findings: &mut Findings,
 ) -> Draft {
@@ -48,6 +49,7 @@ pub(crate) fn resolve<'a>(
         draft: Draft::default(),
         frames: Vec::new(),
         elsewhere: elsewhere.clone(),
+        budget,
     };
     let heads: Vec<_> = rule.heads.iter().flat_map(|head| &head.terms).collect();
     let grounding = ground::ground(literals, &heads, None, &BTreeSet::new());
@@ -89,6 +91,7 @@ pub(crate) struct Resolver<'a, 'e> {
     pub(crate) draft: Draft,
     pub(crate) frames: Vec<Frame>,
     pub(crate) elsewhere: BTreeSet<&'e str>,
+    pub(crate) budget: &'a mut Option<usize>,
 }
 
 impl<'e> Resolver<'_, 'e> {
@@ -327,15 +330,19 @@ pub(crate) fn arity(what: &str, expected: usize, given: usize, span: Span) -> Di
         .with_label(format!("{given} given"))
 }
 
-/// Reports a body with too many alternatives; true if it can go on.
-pub(crate) fn check_alternatives(rule: &ast::Rule, findings: &mut Findings) -> bool {
+/// Reports a body with too many alternatives; else how many its aggregates may have.
+pub(crate) fn check_alternatives(rule: &ast::Rule, findings: &mut Findings) -> Option<usize> {
     let alternatives = rule.body.as_ref().map_or(1, |body| normalise::count(body, false));
-    if alternatives > MAX_ALTERNATIVES {
-        let message = format!("the body has {alternatives} alternatives, more than {MAX_ALTERNATIVES}");
-        let finding = Diagnostic::error("E0036", rule.span, message)
-            .with_help("give some of the `;` groups a relation of their own");
-        findings.push(finding);
-        return false;
+    let left = MAX_ALTERNATIVES.checked_sub(alternatives);
+    if left.is_none() {
+        findings.push(too_many("the body", alternatives, rule.span));
     }
-    true
+    left
+}
+
+/// More alternatives than a rule may have.
+pub(crate) fn too_many(what: &str, alternatives: usize, span: Span) -> Diagnostic {
+    let message =
+        format!("{what} has {alternatives} alternatives, and a rule has {MAX_ALTERNATIVES} at most in all");
+    Diagnostic::error("E0036", span, message).with_help("give some of the `;` groups a relation of their own")
 }

@@ -162,7 +162,7 @@ struct Folder(BTreeMap<String, String>);
 impl Includes for Folder {
     fn include(&mut self, _from: &str, path: &str) -> Result<(String, String), String> {
         let text = self.0.get(path).ok_or_else(|| "there is no such file".to_owned())?;
-        Ok((path.to_owned(), text.clone()))
+        Ok((text.clone(), path.to_owned()))
     }
 
     fn exists(&mut self, _from: &str, path: &str) -> bool {
@@ -259,7 +259,7 @@ fn fixtures() -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     /// Whatever stands in a policy, it is a program or it is refused with an error whose places can be drawn.
     #[test]
