@@ -150,12 +150,12 @@ impl Includes for PolicyFolder {
         // One file has one name, however it is reached.
         let same = |(_, other): &(&String, &Place)| other.path.as_ref() == Some(&canonical);
         if let Some((name, _)) = self.known.iter().find(same) {
-            return Ok((name.clone(), text));
+            return Ok((text, name.clone()));
         }
         let name = beside(from, path);
         let folder = canonical.parent().map(Path::to_owned).unwrap_or_default();
         self.known.insert(name.clone(), Place { folder, path: Some(canonical), root: place.root });
-        Ok((name, text))
+        Ok((text, name))
     }
 }
 
