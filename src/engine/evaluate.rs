@@ -56,8 +56,14 @@ impl Engine {
         let mut relations: Vec<Tuples> =
             program.relations.iter().map(|relation| Tuples::new(relation.columns.len())).collect();
         let session = session_relations(program, session_facts);
-        let mut planner =
-            Planner { program, relations: &mut relations, session: &session, avoid_ancestors: false };
+        let grows = can_grow(program, session_facts);
+        let mut planner = Planner {
+            program,
+            relations: &mut relations,
+            session: &session,
+            grows: &grows,
+            avoid_ancestors: false,
+        };
         let ids = || (0..).map(RuleId).zip(&program.rules);
         let first: Vec<Plan> = ids().map(|(id, rule)| plan(&mut planner, id, rule, None, &[])).collect();
         planner.avoid_ancestors = true;
@@ -99,7 +105,7 @@ impl Engine {
             later,
             session,
             probes,
-            grows: can_grow(program, session_facts),
+            grows,
             current: program.relation("Current"),
             depends_gate: program.relation("CurrentDependsPolicyRelevant"),
             reachable_gate: program.relation("ReachableFromPolicyRelevant"),
@@ -272,7 +278,7 @@ impl<'a> Pass<'a> {
         let around = engine.around.get(at).and_then(Option::as_ref).filter(|plan| {
             let walked = plan.steps.iter().find_map(|step| match step {
                 Step::Scan { relation, access, .. }
-                    if engine.session.get(relation.0 as usize) == Some(&true) =>
+                    if engine.grows.get(relation.0 as usize) == Some(&true) =>
                 {
                     Some((*relation, access))
                 }

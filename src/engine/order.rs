@@ -18,8 +18,10 @@ pub(crate) struct Planner<'a> {
     pub(crate) program: &'a Program,
     /// Where indexes are asked for, by relation.
     pub(crate) relations: &'a mut [Tuples],
-    /// Whether a relation holds rows of the whole session, by relation; all others are small.
+    /// Whether a relation is kept for the whole session, by relation.
     pub(crate) session: &'a [bool],
+    /// Whether a relation can hold more the longer the session is, by relation; all others are small.
+    pub(crate) grows: &'a [bool],
     /// Whether the walk over all ancestors is to be avoided: each record met elsewhere is then looked up among them.
     pub(crate) avoid_ancestors: bool,
 }
@@ -175,8 +177,12 @@ fn atom_cost(planner: &Planner<'_>, bound: &Bound, atom: &Atom) -> u64 {
         Some(Origin::Lineage(LineageRelation::ReachableFrom)) if first || second => 4_000,
         Some(Origin::Lineage(LineageRelation::ReachableFrom)) => 400_000,
         Some(Origin::Host | Origin::Rules) | None => {
-            let session = planner.session.get(atom.relation.0 as usize).copied().unwrap_or(false);
-            let size: u64 = if session { 10_000 } else { 40 };
+            let is = |flags: &[bool]| flags.get(atom.relation.0 as usize) == Some(&true);
+            let size: u64 = match (is(planner.grows), is(planner.session)) {
+                (true, true) => 10_000,
+                (true, false) => 2_000,
+                (false, _) => 40,
+            };
             let narrowed = atom.terms.iter().any(|term| matches!(term, Term::Construct(..)));
             (size >> (3 * known.min(4))).max(2) - u64::from(narrowed)
         }
