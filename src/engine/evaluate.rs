@@ -319,7 +319,8 @@ impl<'a> Pass<'a> {
         let mut first = true;
         loop {
             let grew = self.advance(stratum);
-            if !grew && !(first && brought) {
+            let more = grew || (first && brought);
+            if !more {
                 return Ok(());
             }
             for plan in &plans {
