@@ -62,13 +62,10 @@ fn every_snippet_does_what_the_page_says() {
     assert!(snippets.len() > 20, "{} snippets", snippets.len());
 }
 
-/// `prolog` is a policy that loads, `prolog E0030` one that is refused with that code alone, and `prolog name.dl` one that
-/// stays beside those below it. `yaml` is a test of the policy above it, `json deny` a request and its verdict.
+/// `prolog` is a policy, `yaml` a test of the policy above it, `json deny` a request and the verdict on its actions.
 fn run(folder: &Path, words: &[&str], body: &str) -> Result<(), String> {
     match words {
-        ["prolog"] => loads(folder, "policy.dl", body),
-        ["prolog", name] if name.ends_with(".dl") => loads(folder, name, body),
-        ["prolog", code] => refused(folder, code, body),
+        ["prolog"] => policy(folder, body),
         ["yaml"] => {
             let header = if body.contains("policy: ") { "" } else { "policy: [policy.dl]\n" };
             std::fs::write(folder.join("policy.test.yaml"), format!("{header}{body}")).unwrap();
@@ -79,7 +76,14 @@ fn run(folder: &Path, words: &[&str], body: &str) -> Result<(), String> {
     }
 }
 
-fn loads(folder: &Path, name: &str, body: &str) -> Result<(), String> {
+/// A policy whose first line is `// refused: E0030` is refused with that code alone. One whose first line is `// name.dl`
+/// stays beside those below it.
+fn policy(folder: &Path, body: &str) -> Result<(), String> {
+    let first = body.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();
+    if let Some(code) = first.strip_prefix("refused: ") {
+        return refused(folder, code, body);
+    }
+    let name = if first.ends_with(".dl") { first } else { "policy.dl" };
     std::fs::write(folder.join(name), body).unwrap();
     ends(folder, &["check", name], 0)
 }
