@@ -172,7 +172,7 @@ impl<'a> Inference<'a> {
         let DraftKind::Functor { name, candidates, arguments } = &term.kind else { return };
         self.fits(term.slot, term.span);
         let results =
-            candidates.iter().filter_map(|&id| declared(id)).map(|functor| Mask::of(functor.result));
+            candidates.iter().filter_map(|&id| functor::get(id)).map(|functor| Mask::of(functor.result));
         let result = results.fold(Mask::NONE, Mask::or);
         let sign = sign(candidates);
         self.narrow(term, result, format!("`{sign}{name}` gives {}", result.words()));
@@ -492,13 +492,8 @@ impl<'a> Inference<'a> {
     }
 }
 
-/// The functor of that number.
-pub(crate) fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
-    functor::table().get(usize::from(id.0))
-}
-
 fn sign(candidates: &[FunctorId]) -> &'static str {
-    if candidates.first().and_then(|&id| declared(id)).is_some_and(|functor| functor.intrinsic) {
+    if candidates.first().and_then(|&id| functor::get(id)).is_some_and(|functor| functor.intrinsic) {
         ""
     } else {
         "@"
@@ -507,13 +502,11 @@ fn sign(candidates: &[FunctorId]) -> &'static str {
 
 /// The kind of the parameter at that place.
 pub(crate) fn parameter(id: FunctorId, at: usize) -> Option<Kind> {
-    let functor = declared(id)?;
-    let last = functor.parameters.last().filter(|_| functor.variadic);
-    functor.parameters.get(at).or(last).map(|parameter| parameter.kind)
+    functor::get(id)?.parameter(at).map(|parameter| parameter.kind)
 }
 
 fn parameter_name(candidates: &[FunctorId], at: usize) -> &'static str {
-    let functor = candidates.first().and_then(|&id| declared(id));
+    let functor = candidates.first().and_then(|&id| functor::get(id));
     functor
         .and_then(|functor| functor.parameters.get(at).or(functor.parameters.last()))
         .map_or("argument", |parameter| parameter.name)

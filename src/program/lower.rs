@@ -284,7 +284,7 @@ impl Lowering<'_> {
 
     /// A call where it may stand, else a fresh variable that equals it.
     fn placed(&mut self, call: Call, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
-        let generator = generates(&call);
+        let generator = call.is_generator();
         let call = Term::Call(Box::new(call));
         let stays = match place {
             Place::Pattern => false,
@@ -332,7 +332,7 @@ impl Lowering<'_> {
             .iter()
             .enumerate()
             .filter(|&(at, _)| matches!(terms::role(id, at), Some(Role::Pattern | Role::Glob)));
-        let declared = functor::table().get(usize::from(id.0));
+        let declared = functor::get(id);
         let has_patterns = patterns.clone().next().is_some();
         let literal =
             has_patterns && patterns.all(|(_, argument)| matches!(argument.kind, DraftKind::Text(_)));
@@ -350,10 +350,9 @@ impl Lowering<'_> {
         let kind = self.kind(term.slot);
         if operator == Arithmetic::Add
             && kind == Kind::Symbol
-            && let Some(id) = functor::find("cat", true)
+            && let Some(function) = Function::concatenation()
         {
-            let fallible = functor::table().get(usize::from(id.0)).is_some_and(|cat| cat.fallible);
-            return self.call(Function::Functor { id, fallible }, operands, term.span, out);
+            return self.call(function, operands, term.span, out);
         }
         let function = Function::Arithmetic(operator, kind);
         let mut call = self.call(function, operands, term.span, out);
@@ -423,19 +422,9 @@ fn repeated(body: &[Literal], literal: &Literal) -> bool {
     })
 }
 
-fn generates(call: &Call) -> bool {
-    match call.function {
-        Function::Functor { id, .. } => functor::table()
-            .get(usize::from(id.0))
-            .is_some_and(|functor| functor.mode == functor::Mode::Generator),
-        Function::Range(_) => true,
-        Function::Arithmetic(..) | Function::Cast(..) | Function::Show(_) => false,
-    }
-}
-
 fn is_generator(term: &Term) -> bool {
     match term {
-        Term::Call(call) => generates(call),
+        Term::Call(call) => call.is_generator(),
         Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Construct(..) => false,
     }
 }
@@ -443,15 +432,15 @@ fn is_generator(term: &Term) -> bool {
 /// The variables of literals and a target.
 pub(crate) fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId> {
     let mut found = BTreeSet::new();
-    target.iter().for_each(|term| variables_in(term, &mut found));
+    target.iter().for_each(|term| term.variables(&mut found));
     for literal in body {
         match literal {
             Literal::Positive(atom) | Literal::Negative(atom) => {
-                atom.terms.iter().for_each(|term| variables_in(term, &mut found));
+                atom.terms.iter().for_each(|term| term.variables(&mut found));
             }
             Literal::Test(test) => {
-                variables_in(&test.left, &mut found);
-                variables_in(&test.right, &mut found);
+                test.left.variables(&mut found);
+                test.right.variables(&mut found);
             }
             Literal::Aggregate(inner) => {
                 found.insert(inner.result);
@@ -460,15 +449,4 @@ pub(crate) fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<
         }
     }
     found
-}
-
-pub(crate) fn variables_in(term: &Term, found: &mut BTreeSet<VariableId>) {
-    match term {
-        Term::Variable(id) => {
-            found.insert(*id);
-        }
-        Term::Constant(_) | Term::Wildcard => {}
-        Term::Construct(_, terms) => terms.iter().for_each(|term| variables_in(term, found)),
-        Term::Call(call) => call.arguments.iter().for_each(|term| variables_in(term, found)),
-    }
 }
