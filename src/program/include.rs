@@ -1,6 +1,9 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::program::findings::Findings;
+use crate::program::schema::PRELUDE_FILE;
 use crate::program::{Includes, PRELUDE, PRELUDE_NAME};
 use crate::source::Diagnostic;
 use crate::source::Sources;
@@ -12,10 +15,12 @@ const MAX_DEPTH: usize = 32;
 /// Files that stand for the prelude where they do not exist: old policies include them.
 const PRELUDE_FILES: [&str; 2] = [PRELUDE_NAME, "common_policy.dl"];
 
-/// One parsed file.
-pub(crate) struct Unit {
-    pub(crate) program: ast::Program,
-}
+/// The prelude's tree: its text is always the same, and always the first file.
+static PRELUDE_TREE: LazyLock<(ast::Program, Vec<Diagnostic>)> =
+    LazyLock::new(|| syntax::parse(PRELUDE_FILE, PRELUDE));
+
+/// The tree of one file.
+pub(crate) type Unit = Cow<'static, ast::Program>;
 
 /// Parses the prelude, the files, and what they include, each file once, in the order of their ids.
 pub(crate) fn load(
@@ -25,7 +30,7 @@ pub(crate) fn load(
 ) -> (Sources, Vec<Unit>) {
     let mut loader =
         Loader { sources: Sources::default(), units: Vec::new(), names: BTreeSet::new(), includes, findings };
-    loader.parse(PRELUDE_NAME.to_owned(), PRELUDE.to_owned());
+    loader.prelude();
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
         if !again {
@@ -44,11 +49,18 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
+    fn prelude(&mut self) {
+        self.sources.add(PRELUDE_NAME, PRELUDE);
+        let (program, findings) = &*PRELUDE_TREE;
+        findings.iter().for_each(|finding| self.findings.push(finding.clone()));
+        self.units.push(Cow::Borrowed(program));
+    }
+
     fn parse(&mut self, name: String, text: String) -> usize {
         let file = self.sources.add(name, text);
         let (program, findings) = syntax::parse(file, &self.sources.file(file).text);
         findings.into_iter().for_each(|finding| self.findings.push(finding));
-        self.units.push(Unit { program });
+        self.units.push(Cow::Owned(program));
         self.units.len() - 1
     }
 
@@ -68,7 +80,7 @@ impl Loader<'_> {
     }
 
     fn includes_of(&self, unit: usize) -> Vec<ast::Include> {
-        let items = self.units.get(unit).map_or(&[][..], |unit| &unit.program.items);
+        let items = self.units.get(unit).map_or(&[][..], |unit| &unit.items);
         let include = |item: &ast::Item| match item {
             ast::Item::Include(include) => Some(include.clone()),
             ast::Item::Type(_)
