@@ -46,6 +46,8 @@ use crate::value::{Pool, Word};
 
 pub use codes::CODES;
 
+pub use suggest::nearest;
+
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
     VariableId,
