@@ -41,10 +41,7 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
             }
             exit
         }
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            Exit::Broken
-        }
+        Err(error) => policy::report_file(&error, audience, console),
     }
 }
 

@@ -33,16 +33,12 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
     };
     let settings = match settings(&flags.settings, console) {
         Ok(settings) => settings,
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
-        }
+        Err(error) => return policy::report_file(&error, audience, console),
     };
     let recording = match recordings::read(&Found::Named(flags.session.clone()), console) {
         Read::Recording(_, recording) => recording,
         Read::Skipped(error) | Read::Unreadable(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
+            return policy::report_file(&error, audience, console);
         }
     };
     let mut monitor = Monitor::new(policy, settings);
@@ -79,8 +75,7 @@ fn broken(
     console: &mut Console<'_>,
 ) -> Exit {
     let file = flags.session.display().to_string();
-    policy::report_file(&FileError { kind, file, text }, audience, console);
-    Exit::Broken
+    policy::report_file(&FileError { kind, file, text }, audience, console)
 }
 
 /// The relations named; without any name all but the checker's own.

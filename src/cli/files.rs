@@ -32,8 +32,15 @@ fn why(error: &io::Error) -> String {
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn bytes(path: &Path, console: &mut Console<'_>) -> Result<Vec<u8>, FileError> {
-    let found = if path.as_os_str() == "-" { console.read() } else { std::fs::read(path) };
-    found.map_err(|error| unreadable(path, why(&error)))
+    if path.as_os_str() != "-" {
+        return file_bytes(path);
+    }
+    console.read().map_err(|error| unreadable(path, why(&error)))
+}
+
+/// The bytes of a file; `-` is a name like any other.
+pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
 }
 
 /// The text of a file, or of standard input for `-`.
@@ -48,7 +55,7 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text of a file of a policy.
 pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
-    as_text(path, std::fs::read(path).map_err(|error| unreadable(path, why(&error)))?)
+    as_text(path, file_bytes(path)?)
 }
 
 /// The true path of a file, links followed.
@@ -124,9 +131,4 @@ pub(crate) fn all(paths: &[PathBuf]) -> Vec<Result<Found, FileError>> {
 pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     endings.iter().any(|ending| name.ends_with(ending))
-}
-
-/// The bytes of a file; `-` is a name like any other.
-pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
 }
