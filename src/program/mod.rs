@@ -42,7 +42,7 @@ use crate::program::include::Unit;
 use crate::program::schema::{PRELUDE_FILE, Schema};
 use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
-use crate::value::{Pool, Word};
+use crate::value::Pool;
 
 pub use codes::CODES;
 
@@ -220,12 +220,6 @@ impl Program {
     #[must_use]
     pub fn schema(&self, id: RelationId) -> Option<&Relation> {
         self.relations.get(id.0 as usize)
-    }
-
-    /// A word as a person reads it: texts bare at the top, `[a, b]` for records, `$Name(a)` for variants.
-    #[must_use]
-    pub fn show(&self, word: Word, type_id: TypeId, pool: &Pool) -> String {
-        self.types.show(word, type_id, pool)
     }
 }
 
