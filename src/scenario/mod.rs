@@ -12,6 +12,7 @@ mod fields;
 mod file;
 mod request;
 mod run;
+mod scalar;
 mod yaml;
 
 pub use call::{CallName, known_calls};
