@@ -38,11 +38,6 @@ pub(crate) fn bytes(path: &Path, console: &mut Console<'_>) -> Result<Vec<u8>, F
     console.read().map_err(|error| unreadable(path, why(&error)))
 }
 
-/// The bytes of a file; `-` is a name like any other.
-pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
-}
-
 /// The text of a file, or of standard input for `-`.
 pub(crate) fn text(path: &Path, console: &mut Console<'_>) -> Result<String, FileError> {
     as_text(path, bytes(path, console)?)
@@ -131,4 +126,9 @@ pub(crate) fn all(paths: &[PathBuf]) -> Vec<Result<Found, FileError>> {
 pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
     endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The bytes of a file; `-` is a name like any other.
+pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
+    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
 }

@@ -15,12 +15,11 @@ const MAX_DEPTH: usize = 32;
 /// Files that stand for the prelude where they do not exist: old policies include them.
 const PRELUDE_FILES: [&str; 2] = [PRELUDE_NAME, "common_policy.dl"];
 
-/// The prelude's tree: its text is always the same, and always the first file.
-static PRELUDE_TREE: LazyLock<(ast::Program, Vec<Diagnostic>)> =
-    LazyLock::new(|| syntax::parse(PRELUDE_FILE, PRELUDE));
-
-/// The tree of one file.
-pub(crate) type Unit = Cow<'static, ast::Program>;
+/// One parsed file.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub(crate) program: Cow<'static, ast::Program>,
+}
 
 /// Parses the prelude, the files, and what they include, each file once, in the order of their ids.
 pub(crate) fn load(
@@ -40,6 +39,10 @@ pub(crate) fn load(
     (loader.sources, loader.units)
 }
 
+/// The prelude's tree: its text is always the same, and always the first file.
+static PRELUDE_TREE: LazyLock<(ast::Program, Vec<Diagnostic>)> =
+    LazyLock::new(|| syntax::parse(PRELUDE_FILE, PRELUDE));
+
 struct Loader<'a> {
     sources: Sources,
     units: Vec<Unit>,
@@ -53,14 +56,14 @@ impl Loader<'_> {
         self.sources.add(PRELUDE_NAME, PRELUDE);
         let (program, findings) = &*PRELUDE_TREE;
         findings.iter().for_each(|finding| self.findings.push(finding.clone()));
-        self.units.push(Cow::Borrowed(program));
+        self.units.push(Unit { program: Cow::Borrowed(program) });
     }
 
     fn parse(&mut self, name: String, text: String) -> usize {
         let file = self.sources.add(name, text);
         let (program, findings) = syntax::parse(file, &self.sources.file(file).text);
         findings.into_iter().for_each(|finding| self.findings.push(finding));
-        self.units.push(Cow::Owned(program));
+        self.units.push(Unit { program: Cow::Owned(program) });
         self.units.len() - 1
     }
 
@@ -80,7 +83,7 @@ impl Loader<'_> {
     }
 
     fn includes_of(&self, unit: usize) -> Vec<ast::Include> {
-        let items = self.units.get(unit).map_or(&[][..], |unit| &unit.items);
+        let items = self.units.get(unit).map_or(&[][..], |unit| &unit.program.items);
         let include = |item: &ast::Item| match item {
             ast::Item::Include(include) => Some(include.clone()),
             ast::Item::Type(_)

@@ -323,7 +323,7 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
 /// Enters what the files declare, and looks at everything that is no rule.
 fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
     let mut schema = Schema::default();
-    let items = || units.iter().flat_map(|unit| &unit.items);
+    let items = || units.iter().flat_map(|unit| &unit.program.items);
     let types = items().filter_map(|item| match item {
         ast::Item::Type(declaration) => Some(declaration),
         _ => None,
@@ -359,7 +359,7 @@ fn construct(what: &str) -> String {
 }
 
 fn rules(unit: &Unit) -> impl Iterator<Item = &ast::Rule> {
-    unit.items.iter().filter_map(|item| match item {
+    unit.program.items.iter().filter_map(|item| match item {
         ast::Item::Rule(rule) => Some(rule),
         _ => None,
     })
