@@ -10,6 +10,8 @@ mod aggregate;
 mod analysis;
 mod annotations;
 mod build;
+mod calls;
+mod clash;
 mod classes;
 mod codes;
 mod decisions;
@@ -28,6 +30,7 @@ mod schema;
 mod settle;
 mod strata;
 mod suggest;
+mod tell;
 mod terms;
 mod unbound;
 mod union;
@@ -42,10 +45,12 @@ use crate::program::include::Unit;
 use crate::program::schema::{PRELUDE_FILE, Schema};
 use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
-use crate::value::{Pool, Word};
+use crate::value::Pool;
 
 pub use annotations::{ANNOTATIONS, AnnotationKey};
 pub use codes::CODES;
+
+pub use suggest::nearest;
 
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
@@ -219,12 +224,6 @@ impl Program {
     #[must_use]
     pub fn schema(&self, id: RelationId) -> Option<&Relation> {
         self.relations.get(id.0 as usize)
-    }
-
-    /// A word as a person reads it: texts bare at the top, `[a, b]` for records, `$Name(a)` for variants.
-    #[must_use]
-    pub fn show(&self, word: Word, type_id: TypeId, pool: &Pool) -> String {
-        self.types.show(word, type_id, pool)
     }
 }
 

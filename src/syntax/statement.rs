@@ -14,6 +14,7 @@ use crate::syntax::ast::Item;
 use crate::syntax::ast::Program;
 use crate::syntax::declaration;
 use crate::syntax::diagnosis;
+use crate::syntax::lexer::DIRECTIVES;
 use crate::syntax::rule;
 use crate::syntax::tokens::Fault;
 use crate::syntax::tokens::Kind;
@@ -119,8 +120,7 @@ fn directive(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
         ".printsize" => declaration::directive(input, DirectiveKind::PrintSize),
         ".include" => declaration::include(input),
         ".pragma" => declaration::pragma(input),
-        word @ (".comp" | ".init" | ".plan" | ".functor" | ".override" | ".limitsize" | ".once"
-        | ".lattice" | ".number_type" | ".symbol_type" | ".unsigned_type" | ".float_type") => {
+        word if DIRECTIVES.iter().any(|known| word.strip_prefix('.') == Some(known)) => {
             let after = extent(input, word);
             Ok((after, unsupported(word, after.since(input.span()))))
         }
