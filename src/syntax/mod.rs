@@ -15,7 +15,9 @@ mod annotation;
 mod diagnosis;
 mod statement;
 mod print;
+mod format;
 
+pub use format::{Unformatted, format};
 pub use print::print;
 
 use crate::source::Diagnostic;
