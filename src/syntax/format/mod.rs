@@ -190,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(900))]
+        #![proptest_config(ProptestConfig::with_cases(96))]
 
         #[test]
         fn blanks_and_line_ends_make_no_difference(
