@@ -405,8 +405,7 @@ impl Graph {
 
     fn forget_rewound(&mut self) {
         self.book.rewound(&self.sight);
-        let undone: Vec<_> = self.book.undone(&self.sight).collect();
-        for number in undone {
+        for number in self.book.disapproved(&self.sight) {
             if let Some(call) = self.calls.get_mut(number.0 as usize) {
                 call.approval = None;
             }

@@ -266,7 +266,8 @@ impl Graph {
                 refused: false,
                 result: None,
                 outcome: CallOutcome::None,
-                asked: false,
+                asked: 0,
+                approved_at: None,
                 placeholder: false,
                 inner: Vec::new(),
             });
