@@ -14,6 +14,7 @@ use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
 use crate::records::visible::Shown;
+use std::sync::Arc;
 
 impl Graph {
     /// Adds a function call.
@@ -100,7 +101,7 @@ impl Graph {
             tool,
             arguments,
             agent: scene.event.author.clone(),
-            current: Vec::new(),
+            current: Arc::default(),
             event_id: scene.event.id.clone(),
             time: scene.event.time.clone(),
             refused: proposal.refused.clone(),

@@ -129,7 +129,9 @@ impl Graph {
         };
         if settles {
             call.result = Some(record);
-            self.running.retain(|&running| Some(running) != number);
+            if let Some(number) = number {
+                self.end(number);
+            }
         }
     }
 
@@ -257,6 +259,7 @@ mod tests {
     use crate::records::ApprovalScope;
     use crate::records::CallNumber;
     use crate::records::Graph;
+    use crate::records::RunChange;
     use crate::records::SessionFact;
     use crate::records::building::assumed;
     use crate::records::building::build;
@@ -345,7 +348,8 @@ mod tests {
         graph.start(CallNumber(0));
         graph.start(CallNumber(0));
         graph.start(CallNumber(7));
-        assert_eq!(graph.running(), [CallNumber(1), CallNumber(0)]);
+        let started = [1, 0].map(|n| RunChange::Started(CallNumber(n)));
+        assert_eq!(graph.runs(), started);
         let more = crate::records::building::short(
             r#"bot answer c1 f {"pending":true}
             user answer c1 f {}
@@ -354,9 +358,8 @@ mod tests {
         for event in crate::records::building::events(&more) {
             graph.extend(&event).unwrap();
         }
-        assert_eq!(graph.running(), [CallNumber(0)]);
         graph.start(CallNumber(1));
-        assert_eq!(graph.running(), [CallNumber(0)]);
+        assert_eq!(graph.runs(), [started[0], started[1], RunChange::Settled(CallNumber(1))]);
     }
 
     const CALL: &str = "bot call c1 pay {\"n\":1,\"to\":\"m\"}\n";

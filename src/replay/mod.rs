@@ -103,7 +103,9 @@ fn judge(monitor: &mut Monitor, observed: &Observed, judged: &mut Vec<(CallNumbe
     }
     for &call in &observed.answered {
         let decision = monitor.judge_call(call);
-        if let Some(row) = judged.iter_mut().find(|(number, ..)| *number == call) {
+        // Calls are judged in the order of their numbers.
+        let row = judged.binary_search_by_key(&call, |(number, ..)| *number);
+        if let Some(row) = row.ok().and_then(|at| judged.get_mut(at)) {
             *row = (call, decision, true);
         }
     }
