@@ -12,7 +12,7 @@ use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Stop};
-use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role, Status};
+use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
 use crate::value::Word;
 
 /// Who asks.
@@ -128,15 +128,25 @@ pub struct Monitor {
     database: Database,
     projected: Projected,
     progress: Progress,
+    /// The records that `Current` holds; kept, since the calls of one event share them.
+    shown: Option<Arc<[RecordId]>>,
 }
 
 /// What one check is about.
 struct Check<'a> {
-    current: Vec<String>,
+    current: Current<'a>,
     actions: Vec<Asking<'a>>,
     /// One for each action.
     questions: Vec<Question>,
     clock: Option<&'a str>,
+}
+
+/// What an action was computed from.
+enum Current<'a> {
+    /// Records of the session, the same list for all calls of one event.
+    Recorded(&'a Arc<[RecordId]>),
+    /// Ids, recorded or not.
+    Named(&'a [String]),
 }
 
 struct Asking<'a> {
@@ -156,7 +166,7 @@ impl Monitor {
             database.insert(policy.schema.policy_metadata, &tuple);
         }
         let (graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
-        Self { policy, settings, graph, database, projected, progress }
+        Self { policy, settings, graph, database, projected, progress, shown: None }
     }
 
     /// The policy.
@@ -239,7 +249,7 @@ impl Monitor {
         let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
         let subject = Subject::Tool(call.tool.clone());
         Check {
-            current: call.current.iter().filter_map(|&record| self.id_of(record)).collect(),
+            current: Current::Recorded(&call.current),
             actions: vec![Asking { asked, metadata: &[], record: self.id_of(call.record) }],
             questions: vec![Question { subject, approval: call.approval.clone() }],
             clock: Some(time.as_str()).filter(|time| !time.is_empty()),
@@ -260,7 +270,8 @@ impl Monitor {
             (Asking { asked: action.asked(), metadata, record }, question)
         };
         let (actions, questions) = request.actions.iter().map(asking).unzip();
-        Check { current: request.current.clone(), actions, questions, clock: request.clock.as_deref() }
+        let current = Current::Named(&request.current);
+        Check { current, actions, questions, clock: request.clock.as_deref() }
     }
 
     /// The one call of this tool with these arguments among the current records, if there is exactly one.
@@ -276,6 +287,7 @@ impl Monitor {
     fn decide(&mut self, check: &Check<'_>) -> Vec<Decision> {
         let roots = self.policy.roots.relations();
         self.begin();
+        self.show(&check.current);
         let fed = self.feed(&roots);
         let moment = self.database.moment();
         let policy = Arc::clone(&self.policy);
@@ -302,6 +314,7 @@ impl Monitor {
     fn rows_of(&mut self, check: &Check<'_>, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
         let roots = self.policy.roots.relations();
         self.begin();
+        self.show(&check.current);
         self.feed(&roots)?;
         let moment = self.database.moment();
         self.ask(check);
@@ -315,6 +328,27 @@ impl Monitor {
     /// Turns what is new in the session into facts.
     fn begin(&mut self) {
         facts::project(&self.policy.schema, &self.graph, &mut self.database, &mut self.projected);
+    }
+
+    /// Lets `Current` hold the records of the check, unless it does already.
+    fn show(&mut self, current: &Current<'_>) {
+        let records = match current {
+            Current::Recorded(records) => Some(*records),
+            Current::Named(_) => None,
+        };
+        if let (Some(shown), Some(records)) = (&self.shown, records)
+            && Arc::ptr_eq(shown, records)
+        {
+            return;
+        }
+        let relation = self.policy.schema.current;
+        self.database.clear(relation);
+        for &record in records.iter().flat_map(|records| records.iter()) {
+            if let Some(id) = self.database.names.symbol(record) {
+                self.database.insert(relation, &[Word::symbol(id)]);
+            }
+        }
+        self.shown = records.map(Arc::clone);
     }
 
     fn feed(&mut self, roots: &[RelationId]) -> Result<(), EvalError> {
@@ -335,9 +369,11 @@ impl Monitor {
         let policy = Arc::clone(&self.policy);
         let schema = &policy.schema;
         let database = &mut self.database;
-        for id in &check.current {
-            let tuple = [database.text(id)];
-            database.insert(schema.current, &tuple);
+        if let Current::Named(ids) = &check.current {
+            for id in *ids {
+                let tuple = [database.text(id)];
+                database.insert(schema.current, &tuple);
+            }
         }
         for (index, asking) in (0_u64..).zip(&check.actions) {
             facts::ask(schema, database, index, asking.asked, asking.metadata);
@@ -346,22 +382,10 @@ impl Monitor {
                 database.insert(schema.action_record, &[Word::unsigned(index), record]);
             }
         }
-        self.running(schema);
         self.caller(schema);
         if let Some(clock) = check.clock {
             let tuple = [self.database.text(clock)];
             self.database.insert(schema.clock, &tuple);
-        }
-    }
-
-    fn running(&mut self, schema: &Schema) {
-        for &number in self.graph.running() {
-            let Some(call) = self.graph.calls().get(number.0 as usize) else { continue };
-            let Some(id) = self.database.names.symbol(call.record).map(Word::symbol) else { continue };
-            let texts = [&call.call_id, &call.tool, &call.arguments].map(|text| self.database.text(text));
-            let [call_id, tool, arguments] = texts;
-            let status = self.database.text(Status::Running.name());
-            self.database.insert(schema.tool_outcome, &[id, call_id, tool, arguments, status]);
         }
     }
 

@@ -2,11 +2,14 @@
 #![expect(clippy::disallowed_methods, reason = "files are opened here")]
 
 use std::fs::OpenOptions;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::cli::console::Console;
 use crate::report::json::FileError;
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 1 << 30;
 
 /// The name of standard input in messages.
 const INPUT: &str = "<standard input>";
@@ -27,16 +30,17 @@ fn why(error: &io::Error) -> String {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::PermissionDenied => "that is not permitted".to_owned(),
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::FileTooLarge => format!("it has more than {LARGEST} bytes"),
         kind => kind.to_string(),
     }
 }
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn bytes(path: &Path, console: &mut Console<'_>) -> Result<Vec<u8>, FileError> {
-    if path.as_os_str() != "-" {
-        return file_bytes(path);
+    if path.as_os_str() == "-" {
+        return console.read(LARGEST).map_err(|error| unreadable(path, why(&error)));
     }
-    console.read().map_err(|error| unreadable(path, why(&error)))
+    file_bytes(path)
 }
 
 /// The text of a file, or of standard input for `-`.
@@ -93,14 +97,17 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 }
 
 /// The files under a folder in the order of their paths. Names that begin with a dot are left out, and links to folders
-/// are not followed.
+/// are not followed, nor are pipes and devices waited for.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
         let is_link = path != folder && path.is_symlink();
         if !path.is_dir() {
-            files.push(path);
+            // A link that leads nowhere is kept, and cannot be read later.
+            if path == folder || path.metadata().map_or(true, |about| about.is_file()) {
+                files.push(path);
+            }
         } else if !is_link {
             let mut entries = Vec::new();
             for entry in std::fs::read_dir(&path).map_err(|error| unreadable(&path, why(&error)))? {
@@ -159,5 +166,27 @@ pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
 
 /// The bytes of a file; `-` is a name like any other.
 pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
+    let read = || read_to(&mut std::fs::File::open(path)?, LARGEST);
+    read().map_err(|error| unreadable(path, why(&error)))
+}
+
+/// All bytes of a stream, unless there are more than `most`: some files have no end.
+pub(crate) fn read_to(from: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::from(ErrorKind::FileTooLarge));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        assert_eq!(read_to(&mut &b"abc"[..], 3).unwrap(), b"abc");
+        assert_eq!(read_to(&mut io::repeat(0), 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
 }

@@ -201,8 +201,13 @@ impl Engine {
         }
     }
 
-    /// Every proper ancestor of a `Current` record.
-    fn depends(&self, database: &Database, lineage: &Lineage) -> Runs {
+    /// Every proper ancestor of a `Current` record; computed once for several checks with the same such records.
+    fn depends(&self, database: &mut Database, lineage: &Lineage) -> Runs {
+        let relation = self.current.and_then(|current| database.relations.get(current.0 as usize));
+        let changes = relation.map_or(0, Tuples::changes);
+        if let Some((_, depends)) = database.depends.as_ref().filter(|(at, _)| *at == changes) {
+            return depends.clone();
+        }
         let mut depends = Runs::default();
         for tuple in self.current.iter().flat_map(|&current| database.tuples(current)) {
             let record = tuple.first().and_then(|word| database.names.record(word.as_symbol()));
@@ -210,6 +215,7 @@ impl Engine {
                 depends.union(lineage.ancestors(record));
             }
         }
+        database.depends = Some((changes, depends.clone()));
         depends
     }
 }

@@ -115,7 +115,9 @@ pub fn replay(
         Turn::Made(_) => {}
         Turn::Judged(call, decision) => judged.push((call, decision, false)),
         Turn::JudgedAgain(call, decision) => {
-            if let Some(row) = judged.iter_mut().find(|(number, ..)| *number == call) {
+            // Calls are judged in the order of their numbers.
+            let row = judged.binary_search_by_key(&call, |(number, ..)| *number);
+            if let Some(row) = row.ok().and_then(|at| judged.get_mut(at)) {
                 *row = (call, decision, true);
             }
         }
