@@ -147,7 +147,10 @@ pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(),
     for part in name {
         path.push(part);
         if path.is_symlink() {
-            return Err(unwritable(&path, format!("it is a link, and may lead out of `{}`", folder.display())));
+            return Err(unwritable(
+                &path,
+                format!("it is a link, and may lead out of `{}`", folder.display()),
+            ));
         }
     }
     make_folder(path.parent().unwrap_or(folder))?;

@@ -107,8 +107,11 @@ pub fn run(
     for channel in channels.iter().filter(|channel| channel.task == Task::Read) {
         input(program, channel, files, &mut database)?;
     }
-    let roots: Vec<RelationId> =
-        channels.iter().filter(|channel| channel.task != Task::Read).map(|channel| channel.relation).collect();
+    let roots: Vec<RelationId> = channels
+        .iter()
+        .filter(|channel| channel.task != Task::Read)
+        .map(|channel| channel.relation)
+        .collect();
     let (lineage, mut progress) = (Lineage::default(), Progress::default());
     engine.feed(program, &mut database, &lineage, &mut progress, &roots, budget)?;
     engine.evaluate(program, &mut database, &lineage, &roots, &roots, budget)?;
@@ -118,7 +121,10 @@ pub fn run(
             Task::Read => continue,
             Task::Write | Task::Count => engine.list(program, &mut database, &lineage, channel.relation),
         };
-        let text = write::output(program, channel, rows, &database.pool);
+        let text = write::output(program, channel, rows, &database.pool).ok_or_else(|| {
+            let name = program.schema(channel.relation).map_or("", |relation| relation.name.as_str());
+            EvalError { what: format!("`{name}` holds a value that is too large to be written"), span: None }
+        })?;
         written.push(Written { place: channel.place.clone(), text });
     }
     Ok(written)

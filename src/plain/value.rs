@@ -11,12 +11,7 @@ use crate::value::Pool;
 use crate::value::Word;
 
 /// The value that a whole field says.
-pub(crate) fn read(
-    program: &Program,
-    type_id: TypeId,
-    field: &str,
-    pool: &mut Pool,
-) -> Result<Word, Fault> {
+pub(crate) fn read(program: &Program, type_id: TypeId, field: &str, pool: &mut Pool) -> Result<Word, Fault> {
     let kind = program.types.kind(type_id);
     if kind != Kind::Compound {
         return simple(kind, field, pool).ok_or_else(|| none(0, field, kind));
@@ -111,12 +106,7 @@ enum Start {
 }
 
 /// The record or variant at the start of the text, and where it ends.
-fn compound(
-    program: &Program,
-    type_id: TypeId,
-    text: &str,
-    pool: &mut Pool,
-) -> Result<(Word, usize), Fault> {
+fn compound(program: &Program, type_id: TypeId, text: &str, pool: &mut Pool) -> Result<(Word, usize), Fault> {
     let (mut open, mut at, mut wanted) = (Vec::<Open>::new(), 0, type_id);
     loop {
         at = blanks(text, at);

@@ -3,9 +3,7 @@ use std::cmp::Ordering;
 use crate::plain::Channel;
 use crate::plain::Task;
 use crate::program::Program;
-use crate::program::types::Shape;
 use crate::program::types::TypeId;
-use crate::value::ConstructorId;
 use crate::value::Kind;
 use crate::value::Pool;
 use crate::value::Word;
@@ -13,25 +11,33 @@ use crate::value::Word;
 /// Decimal digits that tell any two doubles apart.
 const DIGITS: usize = 17;
 
-/// The text of an output: texts as they are, nothing escaped, unless fields are quoted.
-pub(crate) fn output(program: &Program, channel: &Channel, rows: Vec<Vec<Word>>, pool: &Pool) -> String {
-    let Some(relation) = program.schema(channel.relation) else { return String::new() };
+/// Most bytes of one value. One that shares its parts can be far larger than the memory it takes.
+const LARGEST: usize = 64 << 20;
+
+/// A row, and its cells as they are written.
+type Shown = (Vec<Word>, Vec<String>);
+
+/// The text of an output: texts as they are, nothing escaped, unless fields are quoted. None where a value is larger than
+/// can be written.
+pub(crate) fn output(
+    program: &Program,
+    channel: &Channel,
+    rows: Vec<Vec<Word>>,
+    pool: &Pool,
+) -> Option<String> {
+    let relation = program.schema(channel.relation)?;
     if channel.task == Task::Count {
-        return format!("{}\t{}\n", relation.name, rows.len());
+        return Some(format!("{}\t{}\n", relation.name, rows.len()));
     }
     let format = &channel.format;
-    let kinds: Vec<Kind> =
-        relation.columns.iter().map(|column| program.types.kind(column.type_id)).collect();
-    let mut shown: Vec<(Vec<Word>, Vec<String>)> = rows
-        .into_iter()
-        .map(|row| {
-            let columns = row.iter().zip(&relation.columns);
-            let cells =
-                columns.map(|(&word, column)| cell(program, word, column.type_id, pool, format.quoted));
-            let cells = cells.collect();
-            (row, cells)
-        })
-        .collect();
+    let kinds: Vec<Kind> = relation.columns.iter().map(|column| program.types.kind(column.type_id)).collect();
+    let show = |row: Vec<Word>| {
+        let columns = row.iter().zip(&relation.columns);
+        let cells = columns.map(|(&word, column)| cell(program, word, column.type_id, pool, format.quoted));
+        let cells: Option<Vec<_>> = cells.collect();
+        cells.map(|cells| (row, cells))
+    };
+    let mut shown: Vec<Shown> = rows.into_iter().map(show).collect::<Option<_>>()?;
     shown.sort_by(|a, b| order(&kinds, a, b));
     let mut out = String::new();
     if format.framed {
@@ -53,10 +59,10 @@ pub(crate) fn output(program: &Program, channel: &Channel, rows: Vec<Vec<Word>>,
     if format.framed {
         out.push_str("===============\n");
     }
-    out
+    Some(out)
 }
 
-fn order(kinds: &[Kind], a: &(Vec<Word>, Vec<String>), b: &(Vec<Word>, Vec<String>)) -> Ordering {
+fn order(kinds: &[Kind], a: &Shown, b: &Shown) -> Ordering {
     let words = a.0.iter().zip(&b.0);
     let texts = a.1.iter().zip(&b.1);
     let columns = kinds.iter().zip(words).zip(texts);
@@ -69,68 +75,15 @@ fn order(kinds: &[Kind], a: &(Vec<Word>, Vec<String>), b: &(Vec<Word>, Vec<Strin
     orders.fold(Ordering::Equal, Ordering::then)
 }
 
-fn cell(program: &Program, word: Word, type_id: TypeId, pool: &Pool, quoted: bool) -> String {
-    let text = value(program, word, type_id, pool);
-    match program.types.kind(type_id) {
+fn cell(program: &Program, word: Word, type_id: TypeId, pool: &Pool, quoted: bool) -> Option<String> {
+    let mut text = String::new();
+    if !program.types.write(word, type_id, pool, &float, LARGEST, &mut text) {
+        return None;
+    }
+    Some(match program.types.kind(type_id) {
         Kind::Symbol | Kind::Compound if quoted => format!("\"{}\"", text.replace('"', "\"\"")),
         Kind::Symbol | Kind::Compound | Kind::Number | Kind::Unsigned | Kind::Float => text,
-    }
-}
-
-/// What is left to write of a value.
-enum Piece {
-    Value(Word, TypeId),
-    Text(&'static str),
-}
-
-fn value(program: &Program, word: Word, type_id: TypeId, pool: &Pool) -> String {
-    let mut out = String::new();
-    let mut open = vec![Piece::Value(word, type_id)];
-    while let Some(piece) = open.pop() {
-        match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Value(word, type_id) => match program.types.kind(type_id) {
-                Kind::Number => out.push_str(&word.as_number().to_string()),
-                Kind::Unsigned => out.push_str(&word.0.to_string()),
-                Kind::Float => out.push_str(&float(word.as_float())),
-                Kind::Symbol => out.push_str(pool.text(word.as_symbol())),
-                Kind::Compound => compound(program, word, pool, &mut out, &mut open),
-            },
-        }
-    }
-    out
-}
-
-/// Writes the beginning of a record or variant and leaves the rest open, last piece first.
-fn compound(program: &Program, word: Word, pool: &Pool, out: &mut String, open: &mut Vec<Piece>) {
-    let (id, words) = pool.fields(word.as_compound());
-    if id == ConstructorId::NIL {
-        out.push_str("nil");
-        return;
-    }
-    let constructor = program.types.constructor(id);
-    let close = match program.types.get(constructor.type_id).shape {
-        Shape::Variants(_) => {
-            out.push('$');
-            out.push_str(&constructor.name);
-            if words.is_empty() {
-                return;
-            }
-            out.push('(');
-            ")"
-        }
-        Shape::Record(_) | Shape::Primitive | Shape::Subtype(_) | Shape::Union(_) => {
-            out.push('[');
-            "]"
-        }
-    };
-    open.push(Piece::Text(close));
-    for (place, (&word, &(_, type_id))) in words.iter().zip(&constructor.fields).enumerate().rev() {
-        open.push(Piece::Value(word, type_id));
-        if place > 0 {
-            open.push(Piece::Text(", "));
-        }
-    }
+    })
 }
 
 /// As C prints a double with 17 significant digits in its shorter form (`%.17g`).

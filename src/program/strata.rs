@@ -74,7 +74,8 @@ fn reads_of(rule: &ast::Rule, schema: &Schema, into: &mut Vec<Read>) {
     rule.heads.iter().flat_map(|head| &head.terms).for_each(|term| atoms_in(term, &mut found));
     for head in &rule.heads {
         let mut heads = vec![head.relation.text.as_str()];
-        let decides = head.relation.text == "Unauthorized" && schema.prelude_relation("Unauthorized").is_some();
+        let decides =
+            head.relation.text == "Unauthorized" && schema.prelude_relation("Unauthorized").is_some();
         if decides && rule.span.file != PRELUDE_FILE {
             heads.push("DenialReason");
         }

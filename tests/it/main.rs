@@ -16,5 +16,6 @@ mod random;
 mod readme;
 mod recording;
 mod replay;
+mod souffle;
 mod support;
 mod syntax;
