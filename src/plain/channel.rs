@@ -122,7 +122,7 @@ fn channel(
     let (mut found, mut findings) = (Parameters::default(), Vec::new());
     for (key, value) in &directive.parameters {
         if let Err(finding) = parameter(directive.kind, relation, (key, value), &mut found) {
-            findings.push(finding);
+            findings.push(*finding);
         }
     }
     if !findings.is_empty() {
@@ -154,7 +154,7 @@ fn parameter(
     relation: &Relation,
     (key, value): (&Name, &str),
     into: &mut Parameters,
-) -> Result<(), Diagnostic> {
+) -> Result<(), Box<Diagnostic>> {
     match key.text.as_str() {
         "IO" => into.standard = is_standard(kind, key, value)?,
         "filename" | "name" => into.file = Some(inside(key, value)?),
@@ -173,13 +173,14 @@ fn parameter(
         other => {
             let message = format!("the parameter `{other}` is not supported here");
             let known = "`IO`, `filename`, `delimiter`, `headers`, `rfc4180`, and `columns` for an input";
-            return Err(Diagnostic::error("E0006", key.span, message).with_help(format!("there are {known}")));
+            let finding = Diagnostic::error("E0006", key.span, message);
+            return Err(Box::new(finding.with_help(format!("there are {known}"))));
         }
     }
     Ok(())
 }
 
-fn is_standard(kind: DirectiveKind, key: &Name, value: &str) -> Result<bool, Diagnostic> {
+fn is_standard(kind: DirectiveKind, key: &Name, value: &str) -> Result<bool, Box<Diagnostic>> {
     match (value, kind) {
         ("file", _) => Ok(false),
         ("stdin", DirectiveKind::Input)
@@ -188,23 +189,23 @@ fn is_standard(kind: DirectiveKind, key: &Name, value: &str) -> Result<bool, Dia
             let message = format!("`{}={value}` is not supported here", key.text);
             let own = if kind == DirectiveKind::Input { "stdin" } else { "stdout" };
             let help = format!("there are `IO=file` and `IO={own}`");
-            Err(Diagnostic::error("E0006", key.span, message).with_help(help))
+            Err(Box::new(Diagnostic::error("E0006", key.span, message).with_help(help)))
         }
     }
 }
 
 /// The name of a file that lies in the folder of inputs or outputs, or deeper.
-fn inside(key: &Name, value: &str) -> Result<String, Diagnostic> {
+fn inside(key: &Name, value: &str) -> Result<String, Box<Diagnostic>> {
     let part = |part: &str| !part.is_empty() && part != ".." && !part.contains([':', '\0']);
     if value.split(['/', '\\']).all(part) {
         return Ok(value.to_owned());
     }
     let message = format!("`{value}` lies outside the folder of facts");
     let help = "name a file in it: `-F` gives the folder of inputs, `-D` that of outputs";
-    Err(Diagnostic::error("E0055", key.span, message).with_help(help))
+    Err(Box::new(Diagnostic::error("E0055", key.span, message).with_help(help)))
 }
 
-fn flag(key: &Name, value: &str) -> Result<bool, Diagnostic> {
+fn flag(key: &Name, value: &str) -> Result<bool, Box<Diagnostic>> {
     match value {
         "true" => Ok(true),
         "false" => Ok(false),
@@ -212,9 +213,9 @@ fn flag(key: &Name, value: &str) -> Result<bool, Diagnostic> {
     }
 }
 
-fn faulty(key: &Name, value: &str, wanted: &str) -> Diagnostic {
+fn faulty(key: &Name, value: &str, wanted: &str) -> Box<Diagnostic> {
     let message = format!("`{}` cannot be `{value}`", key.text);
-    Diagnostic::error("E0055", key.span, message).with_help(format!("write {wanted}"))
+    Box::new(Diagnostic::error("E0055", key.span, message).with_help(format!("write {wanted}")))
 }
 
 #[cfg(test)]
