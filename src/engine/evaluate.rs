@@ -319,8 +319,12 @@ impl<'a> Pass<'a> {
         let mut first = true;
         loop {
             let grew = self.advance(stratum);
-            if !grew && !(first && brought) {
+            let more = grew || (first && brought);
+            if !more {
                 return Ok(());
+            }
+            if let Some(&relation) = stratum.relations.first() {
+                self.meter.round(relation).map_err(|halt| self.halted(&halt))?;
             }
             for plan in &plans {
                 let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
@@ -406,7 +410,11 @@ impl<'a> Pass<'a> {
     }
 
     fn run(&mut self, plan: &Plan) -> Result<(), EvalError> {
-        self.derive(plan).map_err(|halt| EvalError { what: halt.text(self.program), span: None })
+        self.derive(plan).map_err(|halt| self.halted(&halt))
+    }
+
+    fn halted(&self, halt: &Halt) -> EvalError {
+        EvalError { what: halt.text(self.program), span: None }
     }
 
     fn derive(&mut self, plan: &Plan) -> Result<(), Halt> {

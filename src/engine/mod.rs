@@ -1,8 +1,8 @@
 //! A checked program and its facts to a model.
 //!
-//! In: a [`Program`], a [`Database`] of facts, a [`Budget`]. Out: the least model, stratum by stratum (semi-naive
-//! evaluation with stratified negation, as in Abiteboul, Hull and Vianu, *Foundations of Databases*, chapters 13 and 15),
-//! or the [`EvalError`] that ends the check. Never: sees policy text, events or a clock.
+//! In: a [`Program`](crate::program::Program), a [`Database`] of facts, a [`Budget`]. Out: the least model, stratum by
+//! stratum (semi-naive evaluation with stratified negation, as in Abiteboul, Hull and Vianu, *Foundations of Databases*,
+//! chapters 13 and 15), or the [`EvalError`] that ends the check. Never: sees policy text, events or a clock.
 //!
 //! Two departures from the textbook. What depends on records alone is kept between checks and only fed with the records
 //! that are new. And literals that can raise an evaluation error are tried after all others of their rule.
@@ -35,7 +35,7 @@ pub struct Budget {
     pub tuples: u64,
     /// Bytes of derived tuples, texts and values.
     pub bytes: u64,
-    /// Tuples looked at.
+    /// Tuples looked at; a round of recursion counts as 256.
     pub steps: u64,
 }
 

@@ -45,6 +45,7 @@ use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
 use crate::value::{Pool, Word};
 
+pub use annotations::{ANNOTATIONS, AnnotationKey};
 pub use codes::CODES;
 
 pub use rule::{
