@@ -425,7 +425,7 @@ impl Monitor {
                     .collect()
             })
             .collect();
-        rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        rows.sort_by(|a, b| Datum::order_all(a, b));
         rows.dedup();
         Rows { relation, rows }
     }

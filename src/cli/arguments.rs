@@ -48,6 +48,16 @@ pub(crate) enum Command {
         after_help = "Example: gatelog facts --policy policy.dl --session session.json ToolResult --call c1"
     )]
     Facts(Facts),
+    /// Run a program as plain Datalog: fact files in, the rows of its outputs out
+    #[command(
+        after_help = "Reads `.input` relations from NAME.facts in the folder of facts, tab-separated, or as their \
+                      parameters say (filename, delimiter, headers, columns, rfc4180, IO=stdin). Writes `.output` \
+                      relations to NAME.csv in the folder of outputs, or to standard output without one. The prelude's \
+                      relations are there and empty, unless --no-prelude leaves them out.\n\n\
+                      Exit codes: 0 done, 1 evaluation failed, 2 broken program or facts.\n\n\
+                      Example: gatelog eval --no-prelude -F facts -D out paths.dl"
+    )]
+    Eval(Eval),
     /// Run policy tests (*.test.yaml, *.test.yml, *.test.json)
     #[command(after_help = "Example: gatelog test policies --filter payment")]
     Test(Test),
@@ -154,6 +164,24 @@ pub(crate) struct Facts {
     pub(crate) format: RowsFormat,
     #[command(flatten)]
     pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// The program; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) program: PathBuf,
+    /// Leave the prelude out: nothing is there but what the program declares
+    #[arg(long)]
+    pub(crate) no_prelude: bool,
+    /// Folder of fact files
+    #[arg(short = 'F', long = "facts", value_name = "FACTDIR", default_value = ".")]
+    pub(crate) facts: PathBuf,
+    /// Folder of outputs; without it, or with -, they are printed
+    #[arg(short = 'D', long = "outputs", value_name = "OUTDIR")]
+    pub(crate) outputs: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
 }
 
 #[derive(Debug, Args)]

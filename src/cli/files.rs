@@ -164,6 +164,42 @@ pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
+/// The true path of a file that lies under a folder, links followed.
+pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf, FileError> {
+    let path = folder.join(name);
+    let found = path.canonicalize().map_err(|error| unreadable(&path, why(&error)))?;
+    if found.starts_with(canonical(folder)?) {
+        return Ok(found);
+    }
+    Err(unreadable(&path, format!("it lies outside `{}`", folder.display())))
+}
+
+/// Makes a folder, and those that it lies in, where they are not there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, why(&error)))
+}
+
+/// Writes a file of that name under a folder. A link in its way is not followed.
+pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
+    let mut path = folder.to_owned();
+    for part in name {
+        path.push(part);
+        if path.is_symlink() {
+            return Err(unwritable(
+                &path,
+                format!("it is a link, and may lead out of `{}`", folder.display()),
+            ));
+        }
+    }
+    make_folder(path.parent().unwrap_or(folder))?;
+    std::fs::write(&path, text).map_err(|error| unwritable(&path, why(&error)))
+}
+
+fn unwritable(path: &Path, why: impl std::fmt::Display) -> FileError {
+    let file = name(path);
+    FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
+}
+
 /// The bytes of a file; `-` is a name like any other.
 pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     let read = || read_to(&mut std::fs::File::open(path)?, LARGEST);

@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 pub mod console;
 mod decide;
+mod eval;
 pub mod exit;
 mod facts;
 mod files;
@@ -72,6 +73,7 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
+        Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         Command::Version { json } => {
             version(*json, console);

@@ -8,7 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::monitor::Policy;
-use crate::program::{self, Includes, Program, Refusal};
+use crate::program::{self, Includes, Prelude, Program, Refusal};
 use crate::report::findings::{FindingsDocument, findings};
 use crate::report::json::{ErrorDocument, FileError, line};
 use crate::report::visible::visible;
@@ -38,25 +38,43 @@ pub(crate) fn load(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Arc<P
 
 /// Checks the policy of these files and folders.
 pub(crate) fn check(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Program, NoPolicy> {
+    let (texts, mut folder) = texts(paths, console).map_err(NoPolicy::File)?;
+    program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
+}
+
+/// Checks a program that may read fact files.
+pub(crate) fn check_plain(
+    path: &Path,
+    prelude: Prelude,
+    console: &mut Console<'_>,
+) -> Result<Program, NoPolicy> {
+    let (texts, mut folder) = texts(&[path.to_owned()], console).map_err(NoPolicy::File)?;
+    program::check_plain(&texts, prelude, &mut folder).map_err(NoPolicy::Refused)
+}
+
+/// The texts of these files and folders, each with its name.
+fn texts(paths: &[PathBuf], console: &mut Console<'_>) -> Result<(Texts, PolicyFolder), FileError> {
     let mut folder = PolicyFolder::default();
     let mut texts = Vec::new();
     let mut seen = BTreeSet::new();
-    for path in policy_files(paths).map_err(NoPolicy::File)? {
+    for path in policy_files(paths)? {
         let text = if path.as_os_str() == "-" {
             folder.stand(&files::name(&path), Path::new("."));
             files::text(&path, console)
         } else {
-            let canonical = files::canonical(&path).map_err(NoPolicy::File)?;
+            let canonical = files::canonical(&path)?;
             if !seen.insert(canonical.clone()) {
                 continue;
             }
             folder.know(&files::name(&path), canonical);
             files::file_text(&path)
         };
-        texts.push((files::name(&path), text.map_err(NoPolicy::File)?));
+        texts.push((files::name(&path), text?));
     }
-    program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
+    Ok((texts, folder))
 }
+
+type Texts = Vec<(String, String)>;
 
 /// The policy files that these paths name, folders walked.
 pub(crate) fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {

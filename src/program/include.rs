@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::program::findings::Findings;
 use crate::program::schema::PRELUDE_FILE;
-use crate::program::{Includes, PRELUDE, PRELUDE_NAME};
+use crate::program::{Includes, PRELUDE, PRELUDE_NAME, Prelude};
 use crate::source::Diagnostic;
 use crate::source::Sources;
 use crate::syntax;
@@ -21,14 +21,16 @@ pub(crate) struct Unit {
     pub(crate) program: Cow<'static, ast::Program>,
 }
 
-/// Parses the prelude, the files, and what they include, each file once, in the order of their ids.
+/// Parses the prelude, the files, and what they include, each file once, in the order of their ids. An absent prelude
+/// leaves an empty text in its place.
 pub(crate) fn load(
     files: &[(String, String)],
+    prelude: Prelude,
     includes: &mut dyn Includes,
     findings: &mut Findings,
 ) -> (Sources, Vec<Unit>) {
-    let mut loader =
-        Loader { sources: Sources::default(), units: Vec::new(), names: BTreeSet::new(), includes, findings };
+    let (sources, units, names) = (Sources::default(), Vec::new(), BTreeSet::new());
+    let mut loader = Loader { sources, units, names, prelude, includes, findings };
     loader.prelude();
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
@@ -47,12 +49,17 @@ struct Loader<'a> {
     sources: Sources,
     units: Vec<Unit>,
     names: BTreeSet<String>,
+    prelude: Prelude,
     includes: &'a mut dyn Includes,
     findings: &'a mut Findings,
 }
 
 impl Loader<'_> {
     fn prelude(&mut self) {
+        if self.prelude == Prelude::Absent {
+            self.parse(PRELUDE_NAME.to_owned(), String::new());
+            return;
+        }
         self.sources.add(PRELUDE_NAME, PRELUDE);
         let (program, findings) = &*PRELUDE_TREE;
         findings.iter().for_each(|finding| self.findings.push(finding.clone()));
@@ -131,7 +138,8 @@ impl Loader<'_> {
     fn missing(&mut self, include: &ast::Include, from: &str, why: &str) {
         let written = include.path.text.as_str();
         let file_name = written.rsplit(['/', '\\']).next().unwrap_or(written);
-        if PRELUDE_FILES.contains(&file_name) && !self.includes.exists(from, written) {
+        let known = self.prelude == Prelude::Loaded && PRELUDE_FILES.contains(&file_name);
+        if known && !self.includes.exists(from, written) {
             return;
         }
         let finding =

@@ -108,8 +108,22 @@ pub(crate) fn unsupported(what: &str, span: Span) -> Diagnostic {
         .with_help("say it with plain rules; nothing of a policy is left out in silence")
 }
 
+/// Whether a program's own relations can be given facts from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// Never: a policy names no file.
+    Refused,
+    /// From fact files.
+    Read,
+}
+
 /// Reads `.output`, `.input` and `.printsize`.
-pub(crate) fn direct(directive: &ast::Directive, schema: &mut Schema, findings: &mut Findings) {
+pub(crate) fn direct(
+    directive: &ast::Directive,
+    inputs: Inputs,
+    schema: &mut Schema,
+    findings: &mut Findings,
+) {
     let name = &directive.relation;
     let Some(&id) = schema.relation_names.get(&name.text) else {
         let finding = unknown_relation(name, schema);
@@ -128,6 +142,7 @@ pub(crate) fn direct(directive: &ast::Directive, schema: &mut Schema, findings: 
             }
         }
         ast::DirectiveKind::Input if of_prelude => {}
+        ast::DirectiveKind::Input if inputs == Inputs::Read => relation.origin = Origin::Host,
         ast::DirectiveKind::Input => {
             let message =
                 format!("`{}` would read facts given by the host, and none can be given to it", name.text);

@@ -18,5 +18,6 @@ mod random;
 mod readme;
 mod recording;
 mod replay;
+mod souffle;
 mod support;
 mod syntax;
