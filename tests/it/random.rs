@@ -300,17 +300,81 @@ proptest! {
         session in session(),
         ends in prop::collection::vec(1..10_usize, 1..4),
     ) {
-        // Rules that the checker refuses are left out one by one.
-        let mut text = format!("{DECLARATIONS}{facts}\n");
-        for rule in rules {
-            let longer = format!("{text}{rule}\n");
-            if load(&longer).is_some() {
-                text = longer;
-            }
-        }
+        let text = sound(&facts, &rules);
         let program = load(&text).expect("declarations and facts alone are sound");
         compare(&program, &session, &ends);
     }
+
+    #[test]
+    fn order_of_statements_and_literals_changes_nothing(
+        rules in prop::collection::vec(rule(), 1..6),
+        facts in facts(),
+        session in session(),
+    ) {
+        let text = sound(&facts, &rules);
+        let backwards: Vec<&str> = text.lines().rev().collect();
+        let turned: Vec<String> = text.lines().map(turned).collect();
+        let asked = judged(&text, &session);
+        assert_eq!(judged(&backwards.join("\n"), &session), asked);
+        assert_eq!(judged(&turned.join("\n"), &session), asked);
+    }
+}
+
+/// The declarations, the facts, and those rules that the checker takes, one a line.
+fn sound(facts: &str, rules: &[String]) -> String {
+    let mut text = format!("{DECLARATIONS}{facts}\n");
+    for rule in rules {
+        let longer = format!("{text}{rule}\n");
+        if load(&longer).is_some() {
+            text = longer;
+        }
+    }
+    text
+}
+
+/// A rule with the two halves of its body changed over, where it can be cut between two literals.
+fn turned(line: &str) -> String {
+    let Some((head, body)) = line.strip_suffix('.').and_then(|rule| rule.split_once(" :- ")) else {
+        return line.to_owned();
+    };
+    let mut depth = 0_i32;
+    let mut cuts = Vec::new();
+    for (at, sign) in body.char_indices() {
+        match sign {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => cuts.push(at),
+            _ => {}
+        }
+    }
+    let Some(&cut) = cuts.get(cuts.len() / 2) else { return line.to_owned() };
+    format!("{head} :- {}, {}.", body[cut + 1..].trim(), &body[..cut])
+}
+
+/// Verdict and reasons, places aside; what was wrong, where evaluation failed.
+fn judged(text: &str, session: &[Node]) -> Vec<(String, String, Vec<String>)> {
+    let program = load(text).expect("another order of a sound policy is sound");
+    let caller = Caller { principal: Some("p".to_owned()), ..Caller::default() };
+    let settings = Settings { caller, ..Settings::default() };
+    let mut monitor = Monitor::new(Arc::new(Policy::new(program)), settings);
+    for (at, node) in session.iter().enumerate() {
+        monitor.graph_mut().add(given(at, node)).unwrap();
+    }
+    let go = Action::CallTool { tool: "go".to_owned(), arguments: "{}".to_owned() };
+    let current = vec![format!("r{}", session.len() - 1)];
+    let request = Request { current, actions: vec![(go, Vec::new())], clock: None };
+    let decision = monitor.judge(&request).remove(0);
+    // Places move with the lines.
+    let words = |text: &str| {
+        text.split(':').next_back().unwrap_or("").trim_start_matches(char::is_numeric).to_owned()
+    };
+    let reasons: BTreeSet<_> = decision
+        .reasons
+        .iter()
+        .map(|reason| (reason.kind.name().to_owned(), words(&reason.text), reason.suggestions.clone()))
+        .collect();
+    let verdict = (decision.verdict.name().to_owned(), String::new(), Vec::new());
+    std::iter::once(verdict).chain(reasons).collect()
 }
 
 #[test]
