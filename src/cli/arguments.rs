@@ -48,6 +48,10 @@ pub(crate) enum Command {
     /// Run policy tests (*.test.yaml, *.test.yml, *.test.json)
     #[command(after_help = "Example: gatelog test policies --filter payment")]
     Test(Test),
+    /// Serve an editor over standard input and output (language server protocol)
+    #[cfg(feature = "lsp")]
+    #[command(after_help = "Example: point the editor's language client for .dl files at `gatelog lsp`")]
+    Lsp,
     /// Show the version
     #[command(after_help = "Example: gatelog version --json")]
     Version {

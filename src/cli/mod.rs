@@ -10,6 +10,8 @@ mod decide;
 pub mod exit;
 mod facts;
 mod files;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod policy;
 mod recordings;
 mod records;
@@ -71,6 +73,8 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Records(flags) => records::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
         Command::Test(flags) => test::run(flags, quiet, console),
+        #[cfg(feature = "lsp")]
+        Command::Lsp => lsp::run(console),
         Command::Version { json } => {
             version(*json, console);
             Exit::Done

@@ -26,6 +26,32 @@ const KEYS: [(&str, &str); 13] = [
     ("id", "id"),
 ];
 
+/// The annotations that a rule may carry, each with what it means. Other spellings of the same
+/// (`@message`, `@reason`, `@fix`, `@hint`) are left out.
+pub const ANNOTATIONS: &[(&str, &str)] = &[
+    ("deny_message", "the words of the denial; `{name}` shows a variable of the rule"),
+    ("suggestion", "a way out that is shown with the denial; may be repeated"),
+    ("ask", "a person decides instead; stands directly above an `Unauthorized` rule, without a value"),
+    (
+        "tool_pattern",
+        "for which tools an `IsAuthorized` rule is a hint: a regular expression of the whole name",
+    ),
+    (
+        "url_pattern",
+        "for which addresses an `IsAuthorized` rule is a hint: a regular expression of the whole address",
+    ),
+    ("id", "the name of the rule in reports"),
+    ("broad", "the rule is meant to be wide"),
+    ("category", "a heading for reports"),
+    ("tag", "a word for reports"),
+];
+
+/// Whether an annotation of that key is the message of a denial, in which `{name}` shows a variable.
+#[must_use]
+pub fn is_message(key: &str) -> bool {
+    canonical(key) == Some("deny_message")
+}
+
 /// The relations that a decision is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -298,6 +324,16 @@ fn pieces(message: &str) -> Result<Vec<Written>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_meaning_is_listed_once() {
+        let mut listed: Vec<_> = ANNOTATIONS.iter().map(|&(key, _)| key).collect();
+        let mut meanings: Vec<_> = KEYS.iter().map(|&(_, meaning)| meaning).collect();
+        listed.sort_unstable();
+        meanings.sort_unstable();
+        meanings.dedup();
+        assert_eq!(listed, meanings);
+    }
 
     #[test]
     fn placeholders_are_names_in_braces() {

@@ -14,6 +14,7 @@ mod classes;
 mod codes;
 mod decisions;
 mod declarations;
+mod describe;
 mod draft;
 mod findings;
 mod ground;
@@ -37,6 +38,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest as _, Sha256};
 
 use crate::program::build::Builder;
+use crate::program::describe::Told;
 use crate::program::findings::Findings;
 use crate::program::include::Unit;
 use crate::program::schema::{PRELUDE_FILE, Schema};
@@ -44,7 +46,9 @@ use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
 use crate::value::{Pool, Word};
 
+pub use annotations::{ANNOTATIONS, is_message};
 pub use codes::CODES;
+pub use describe::{Description, describe};
 
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
@@ -283,10 +287,53 @@ pub struct Refusal {
 /// # Errors
 /// Every finding, where at least one is an error.
 pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
+    let Checked { sources, schema, built, findings, .. } = checked(files, includes, None);
+    let Some(built) = built else {
+        return Err(Box::new(Refusal { sources, findings }));
+    };
+    Ok(Program {
+        types: schema.types,
+        relations: schema.relations,
+        rules: built.rules,
+        strata: built.strata,
+        lineage_rules: built.lineage_rules,
+        decision_rules: built.decision_rules,
+        needs: built.needs,
+        pool: built.pool,
+        warnings: findings,
+        digest: digest(&sources),
+        sources,
+    })
+}
+
+/// What checking leaves behind, whether the policy loads or not.
+struct Checked {
+    sources: Sources,
+    units: Vec<Unit>,
+    schema: Schema,
+    /// Absent where a finding is an error.
+    built: Option<Built>,
+    findings: Vec<Diagnostic>,
+    /// There if it was asked for.
+    told: Option<Told>,
+}
+
+/// What a policy without faults is made into.
+struct Built {
+    pool: Pool,
+    rules: Vec<Rule>,
+    lineage_rules: Vec<Rule>,
+    decision_rules: Vec<DecisionRule>,
+    strata: Vec<Stratum>,
+    needs: Vec<Vec<RelationId>>,
+}
+
+fn checked(files: &[(String, String)], includes: &mut dyn Includes, told: Option<Told>) -> Checked {
     let mut findings = Findings::default();
     let (sources, units) = include::load(files, includes, &mut findings);
     let mut schema = declared(&units, &mut findings);
     let mut builder = Builder::new(&mut schema, &sources, &mut findings);
+    builder.told = told;
     let mut gates = BTreeSet::new();
     for rule in units.iter().flat_map(rules) {
         builder.rule(rule);
@@ -296,29 +343,18 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
     }
     builder.equivalences();
     builder.gates(&gates);
-    let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
+    let Builder { pool, rules: lowered, lineage_rules, mut decision_rules, told, .. } = builder;
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
-    if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+    let mut built = None;
+    if findings.errors() == 0 {
+        decision_rules.sort_by_key(|rule| rule.span);
+        let (strata, needs) = strata::order(&schema, &lowered, &lineage_rules, &mut findings);
+        built = Some(Built { pool, rules: lowered, lineage_rules, decision_rules, strata, needs });
     }
-    decision_rules.sort_by_key(|rule| rule.span);
-    let (strata, needs) = strata::order(&schema, &built, &lineage_rules, &mut findings);
     if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+        built = None;
     }
-    Ok(Program {
-        types: schema.types,
-        relations: schema.relations,
-        rules: built,
-        strata,
-        lineage_rules,
-        decision_rules,
-        needs,
-        pool,
-        warnings: findings.sorted(),
-        digest: digest(&sources),
-        sources,
-    })
+    Checked { sources, units, schema, built, findings: findings.sorted(), told }
 }
 
 /// Enters what the files declare, and looks at everything that is no rule.

@@ -15,7 +15,9 @@ mod annotation;
 mod diagnosis;
 mod statement;
 mod print;
+mod pieces;
 
+pub use pieces::{Piece, PieceKind, is_name, pieces};
 pub use print::print;
 
 use crate::source::Diagnostic;
