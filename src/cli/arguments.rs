@@ -29,6 +29,9 @@ pub(crate) enum Command {
     /// Load and check a policy; several files are one policy
     #[command(after_help = "Example: gatelog check policy.dl --deny-warnings")]
     Check(Check),
+    /// Lay policies out in the one canonical way; comments stay and the meaning too
+    #[command(after_help = "Example: gatelog fmt --check policies")]
+    Fmt(Fmt),
     /// Judge every tool call of recorded sessions, each as of the moment it was made
     #[command(after_help = "Example: gatelog replay --policy policy.dl session.json")]
     Replay(Replay),
@@ -72,6 +75,19 @@ pub(crate) struct Check {
     /// Exit with 1 on warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fmt {
+    /// Policy files, or folders of .dl files; - is standard input, laid out to standard output
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) policies: Vec<PathBuf>,
+    /// Write nothing: name the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Write nothing: show what would change
+    #[arg(long)]
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,7 +1,8 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened here")]
 
-use std::io::{self, ErrorKind};
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::cli::console::Console;
@@ -49,6 +50,34 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 /// The text of a file of a policy.
 pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
     as_text(path, std::fs::read(path).map_err(|error| unreadable(path, why(&error)))?)
+}
+
+/// Replaces a file with that text in one step: a reader sees the old text or the new one, and no fault leaves part of one.
+/// Links are followed, and what the file permits stays as it is.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), FileError> {
+    let target = canonical(path)?;
+    let file_name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = target.with_file_name(format!(".{file_name}.{}.new", std::process::id()));
+    let written = std::fs::metadata(&target).and_then(|metadata| {
+        if metadata.permissions().readonly() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        let finished = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.set_permissions(metadata.permissions()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&beside, &target));
+        if finished.is_err() {
+            // What went wrong first is what is told.
+            let _ = std::fs::remove_file(&beside);
+        }
+        finished
+    });
+    written.map_err(|error| {
+        let (file, why) = (name(path), why(&error));
+        FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
+    })
 }
 
 /// The true path of a file, links followed.

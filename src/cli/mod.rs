@@ -10,6 +10,7 @@ mod decide;
 pub mod exit;
 mod facts;
 mod files;
+mod fmt;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod policy;
@@ -68,6 +69,7 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
     let quiet = arguments.quiet;
     match &arguments.command {
         Command::Check(flags) => check::run(flags, quiet, console),
+        Command::Fmt(flags) => fmt::run(flags, quiet, console),
         Command::Replay(flags) => replay::run(flags, quiet, console),
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),

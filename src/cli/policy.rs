@@ -58,7 +58,8 @@ pub(crate) fn check(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Prog
     program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
 }
 
-fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
+/// The policy files that these paths name, folders walked.
+pub(crate) fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
     let mut all = Vec::new();
     for path in paths {
         if !files::is_folder(path) {

@@ -16,7 +16,9 @@ mod diagnosis;
 mod statement;
 mod print;
 mod pieces;
+mod format;
 
+pub use format::{Unformatted, format};
 pub use pieces::{Piece, PieceKind, is_name, pieces};
 pub use print::print;
 
