@@ -10,6 +10,8 @@ mod cases;
 mod cli;
 mod conformance;
 mod layers;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod oracle;
 mod program;
 mod random;
