@@ -299,14 +299,16 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
     let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
     if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+        let findings = lints::silence(&units, &sources, findings.sorted());
+        return Err(Box::new(Refusal { sources, findings }));
     }
     decision_rules.sort_by_key(|rule| rule.span);
     let (strata, needs) = strata::order(&schema, &built, &lineage_rules, &mut findings);
     if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
+        let findings = lints::silence(&units, &sources, findings.sorted());
+        return Err(Box::new(Refusal { sources, findings }));
     }
-    Ok(Program {
+    let mut program = Program {
         types: schema.types,
         relations: schema.relations,
         rules: built,
@@ -315,10 +317,13 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
         decision_rules,
         needs,
         pool,
-        warnings: findings.sorted(),
+        warnings: Vec::new(),
         digest: digest(&sources),
         sources,
-    })
+    };
+    lints::lint(&program, &units, &mut findings);
+    program.warnings = lints::silence(&units, &program.sources, findings.sorted());
+    Ok(program)
 }
 
 /// Enters what the files declare, and looks at everything that is no rule.
