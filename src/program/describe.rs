@@ -106,15 +106,18 @@ impl Told {
 /// ```
 #[must_use]
 pub fn describe(files: &[(String, String)], includes: &mut dyn Includes) -> Description {
-    let Checked { sources, units, schema, findings, told, .. } =
-        checked(files, includes, Some(Told::default()));
+    let Checked { units, type_names, told, outcome } = checked(files, includes, Some(Told::default()));
+    let (sources, types, relations, findings) = match outcome {
+        Ok(program) => (program.sources, program.types, program.relations, program.warnings),
+        Err(remains) => (remains.sources, remains.types, remains.relations, remains.findings),
+    };
     Description {
         sources,
         trees: units.into_iter().map(|unit| unit.program).collect(),
-        types: schema.types,
-        relations: schema.relations.into_iter().filter(|relation| !relation.name.starts_with("__")).collect(),
+        types,
+        relations: relations.into_iter().filter(|relation| !relation.name.starts_with("__")).collect(),
         findings,
-        type_names: schema.type_names,
+        type_names,
         told: told.unwrap_or_default(),
     }
 }

@@ -13,6 +13,7 @@ const MAX_DEPTH: usize = 32;
 const PRELUDE_FILES: [&str; 2] = [PRELUDE_NAME, "common_policy.dl"];
 
 /// One parsed file.
+#[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) program: ast::Program,
 }

@@ -33,7 +33,7 @@ mod terms;
 mod unbound;
 mod union;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
@@ -287,45 +287,27 @@ pub struct Refusal {
 /// # Errors
 /// Every finding, where at least one is an error.
 pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
-    let Checked { sources, schema, built, findings, .. } = checked(files, includes, None);
-    let Some(built) = built else {
-        return Err(Box::new(Refusal { sources, findings }));
-    };
-    Ok(Program {
-        types: schema.types,
-        relations: schema.relations,
-        rules: built.rules,
-        strata: built.strata,
-        lineage_rules: built.lineage_rules,
-        decision_rules: built.decision_rules,
-        needs: built.needs,
-        pool: built.pool,
-        warnings: findings,
-        digest: digest(&sources),
-        sources,
+    checked(files, includes, None).outcome.map_err(|remains| {
+        let Remains { sources, findings, .. } = *remains;
+        Box::new(Refusal { sources, findings })
     })
 }
 
-/// What checking leaves behind, whether the policy loads or not.
+/// What checking leaves behind.
 struct Checked {
-    sources: Sources,
     units: Vec<Unit>,
-    schema: Schema,
-    /// Absent where a finding is an error.
-    built: Option<Built>,
-    findings: Vec<Diagnostic>,
+    type_names: BTreeMap<String, TypeId>,
     /// There if it was asked for.
     told: Option<Told>,
+    outcome: Result<Program, Box<Remains>>,
 }
 
-/// What a policy without faults is made into.
-struct Built {
-    pool: Pool,
-    rules: Vec<Rule>,
-    lineage_rules: Vec<Rule>,
-    decision_rules: Vec<DecisionRule>,
-    strata: Vec<Stratum>,
-    needs: Vec<Vec<RelationId>>,
+/// What there is of a policy that does not load.
+struct Remains {
+    sources: Sources,
+    types: Types,
+    relations: Vec<Relation>,
+    findings: Vec<Diagnostic>,
 }
 
 fn checked(files: &[(String, String)], includes: &mut dyn Includes, told: Option<Told>) -> Checked {
@@ -343,18 +325,33 @@ fn checked(files: &[(String, String)], includes: &mut dyn Includes, told: Option
     }
     builder.equivalences();
     builder.gates(&gates);
-    let Builder { pool, rules: lowered, lineage_rules, mut decision_rules, told, .. } = builder;
+    let Builder { pool, rules: built, lineage_rules, mut decision_rules, told, .. } = builder;
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
-    let mut built = None;
-    if findings.errors() == 0 {
-        decision_rules.sort_by_key(|rule| rule.span);
-        let (strata, needs) = strata::order(&schema, &lowered, &lineage_rules, &mut findings);
-        built = Some(Built { pool, rules: lowered, lineage_rules, decision_rules, strata, needs });
-    }
-    if findings.errors() > 0 {
-        built = None;
-    }
-    Checked { sources, units, schema, built, findings: findings.sorted(), told }
+    decision_rules.sort_by_key(|rule| rule.span);
+    let ordered =
+        (findings.errors() == 0).then(|| strata::order(&schema, &built, &lineage_rules, &mut findings));
+    let Schema { types, relations, type_names, .. } = schema;
+    let Some((strata, needs)) = ordered.filter(|_| findings.errors() == 0) else {
+        let findings = lints::silence(&units, &sources, findings.sorted());
+        let outcome = Err(Box::new(Remains { sources, types, relations, findings }));
+        return Checked { units, type_names, told, outcome };
+    };
+    let mut program = Program {
+        types,
+        relations,
+        rules: built,
+        strata,
+        lineage_rules,
+        decision_rules,
+        needs,
+        pool,
+        warnings: Vec::new(),
+        digest: digest(&sources),
+        sources,
+    };
+    lints::lint(&program, &units, &mut findings);
+    program.warnings = lints::silence(&units, &program.sources, findings.sorted());
+    Checked { units, type_names, told, outcome: Ok(program) }
 }
 
 /// Enters what the files declare, and looks at everything that is no rule.

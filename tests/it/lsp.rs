@@ -127,9 +127,10 @@ impl Editor {
         self.tell("textDocument/didChange", params);
     }
 
-    /// The codes of the findings that were last sent for a document, once everything sent is answered.
+    /// The codes of the errors that were last sent for a document, once everything sent is answered.
     fn codes(&mut self, uri: &str) -> Vec<String> {
-        let findings = self.findings(uri);
+        let mut findings = self.findings(uri);
+        findings.retain(|finding| finding["severity"] == 1);
         findings.iter().map(|finding| finding["code"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
@@ -516,6 +517,29 @@ fn documents_are_laid_out() {
     assert_eq!(editor.result("textDocument/formatting", params.clone()), json!([]));
     editor.change(URI, 3, "Payer(");
     assert_eq!(editor.refusal("textDocument/formatting", params), "the text has faults of syntax");
+}
+
+#[test]
+fn fixes_are_offered() {
+    let text = ".decl R(x: symbol)\nR(x) :- ToolOutput(x, 𝄞tool, _).\n".replace('𝄞', "/* 𝄞 */ ");
+    let mut editor = Editor::greeted();
+    editor.open(URI, &text);
+    let mut params = json!({ "textDocument": { "uri": URI }, "context": { "diagnostics": [] } });
+    let place = |character: u32| json!({ "line": 1, "character": character });
+    params["range"] = json!({ "start": place(34), "end": place(34) });
+    let actions = editor.result("textDocument/codeAction", params.clone());
+    let action = &actions[0];
+    assert_eq!((&action["title"], &action["kind"]), (&json!("name it `_tool`"), &json!("quickfix")));
+    assert_eq!(action["diagnostics"][0]["code"], "W0001");
+    let known = editor.findings(URI);
+    assert!(known.contains(&action["diagnostics"][0]), "{known:?}");
+    let mended = apply(&text, &action["edit"]["changes"][URI][0]);
+    assert_eq!(mended, text.replace(" tool", " _tool"));
+    params["context"] = json!({ "diagnostics": [], "only": ["refactor"] });
+    assert_eq!(editor.result("textDocument/codeAction", params.clone()), json!([]));
+    params["context"] = json!({ "diagnostics": [] });
+    params["range"] = json!({ "start": { "line": 0, "character": 0 }, "end": place(2) });
+    assert_eq!(editor.result("textDocument/codeAction", params), json!([]));
 }
 
 #[test]
