@@ -323,6 +323,9 @@ impl<'a> Pass<'a> {
             if !more {
                 return Ok(());
             }
+            if let Some(&relation) = stratum.relations.first() {
+                self.meter.round(relation).map_err(|halt| self.halted(&halt))?;
+            }
             for plan in &plans {
                 let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
                 if recent.is_some_and(|window| window.recent > window.stable) {
@@ -407,7 +410,11 @@ impl<'a> Pass<'a> {
     }
 
     fn run(&mut self, plan: &Plan) -> Result<(), EvalError> {
-        self.derive(plan).map_err(|halt| EvalError { what: halt.text(self.program), span: None })
+        self.derive(plan).map_err(|halt| self.halted(&halt))
+    }
+
+    fn halted(&self, halt: &Halt) -> EvalError {
+        EvalError { what: halt.text(self.program), span: None }
     }
 
     fn derive(&mut self, plan: &Plan) -> Result<(), Halt> {

@@ -13,7 +13,7 @@ use crate::lsp::cursor::{self, Context, Cursor};
 use crate::lsp::hover;
 use crate::lsp::index::{Holder, Symbol};
 use crate::lsp::server::{Fault, Server, Spot};
-use crate::program::{ANNOTATIONS, TypeId};
+use crate::program::{ANNOTATIONS, AnnotationKey, TypeId};
 
 /// What a directive is for.
 const DIRECTIVES: [(&str, &str); 4] = [
@@ -33,7 +33,7 @@ pub(crate) fn complete(server: &Server<'_>, params: &CompletionParams) -> Result
     let text = spot.analysis.text(spot.file);
     let cursor = cursor::cursor(text, spot.offset);
     let mut items = match &cursor.context {
-        Context::Annotation => ANNOTATIONS.iter().map(|&(key, words)| annotation(key, words)).collect(),
+        Context::Annotation => ANNOTATIONS.iter().map(annotation).collect(),
         Context::Text => tools(spot.analysis),
         Context::Functor => functors(false),
         Context::Variant => variants(spot.analysis),
@@ -65,9 +65,12 @@ fn documented(item: CompletionItem, words: Option<String>) -> CompletionItem {
     CompletionItem { documentation: markup.map(Documentation::MarkupContent), ..item }
 }
 
-fn annotation(key: &str, words: &str) -> CompletionItem {
-    let insert = if matches!(key, "ask" | "broad") { key.to_owned() } else { format!("{key}: ") };
-    CompletionItem { insert_text: Some(insert), ..item(key, CompletionItemKind::PROPERTY, words) }
+fn annotation(known: &AnnotationKey) -> CompletionItem {
+    // What may stand alone is written without a colon.
+    let colon = if known.value.is_empty() || known.value.contains("nothing") { "" } else { ": " };
+    let item = item(known.name, CompletionItemKind::PROPERTY, &hover::annotation(known.name, known));
+    let insert_text = Some(format!("{}{colon}", known.name));
+    documented(CompletionItem { insert_text, ..item }, Some(known.documentation.to_owned()))
 }
 
 /// The names of tools that the policy knows.

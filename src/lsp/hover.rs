@@ -7,7 +7,7 @@ use crate::functor::{Functor, Mode};
 use crate::lsp::analysis::{Analysis, PRELUDE};
 use crate::lsp::index::{Role, Symbol};
 use crate::lsp::server::{Fault, Server};
-use crate::program::{ANNOTATIONS, Origin, TypeId};
+use crate::program::{ANNOTATIONS, AnnotationKey, Origin, TypeId};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::Attribute;
 use crate::value::Kind;
@@ -50,11 +50,16 @@ pub(crate) fn words(analysis: &Analysis, symbol: &Symbol) -> Option<String> {
                 .then(|| code(&format!("{}: {types}", path.last().map_or("", String::as_str)), ""))
         }
         Symbol::Include(_) => None,
-        Symbol::Annotation(key) => ANNOTATIONS
-            .iter()
-            .find(|(known, _)| known == key)
-            .map(|(_, words)| code(&format!("@{key}"), words)),
+        Symbol::Annotation(key) => {
+            let known = |known: &&AnnotationKey| known.name == key || known.aliases.contains(&key.as_str());
+            ANNOTATIONS.iter().find(known).map(|known| code(&annotation(key, known), known.documentation))
+        }
     }
+}
+
+/// `@key: what follows`
+pub(crate) fn annotation(key: &str, known: &AnnotationKey) -> String {
+    if known.value.is_empty() { format!("@{key}") } else { format!("@{key}: {}", known.value) }
 }
 
 /// The types of a field of a variable.

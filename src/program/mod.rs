@@ -46,7 +46,7 @@ use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
 use crate::value::{Pool, Word};
 
-pub use annotations::{ANNOTATIONS, is_message};
+pub use annotations::{ANNOTATIONS, AnnotationKey, is_message};
 pub use codes::CODES;
 pub use describe::{Description, describe};
 

@@ -241,7 +241,7 @@ fn hovering_tells_what_a_name_means() {
         ("i) :-", "i: unsigned", ""),
         ("a} may not", "a: Action", ""),
         ("symbol)\nPayer", "symbol", "A text."),
-        ("deny_message", "@deny_message", "words of the denial"),
+        ("deny_message", "@deny_message: text with placeholders", "The reason that is shown"),
     ];
     for (place, first, second) in rows {
         let text = POLICY.replacen(place, &format!("‸{place}"), 1);

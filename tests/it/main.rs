@@ -9,6 +9,7 @@
 mod cases;
 mod cli;
 mod conformance;
+mod docs;
 mod layers;
 #[cfg(feature = "lsp")]
 mod lsp;
