@@ -48,14 +48,17 @@ fn found(server: &Server<'_>) -> Found {
     let mut found: Found =
         open.map(|(key, document)| (key.clone(), (document.uri.clone(), Vec::new()))).collect();
     for analysis in server.analyses() {
+        let mut own = Found::new();
         for finding in &analysis.description.findings {
             let Some(uri) = server.uri_of(analysis, finding.primary.span.file) else { continue };
-            let entry = found.entry(uri.as_str().to_owned()).or_insert_with(|| (uri, Vec::new()));
-            let diagnostic = diagnostic(server, analysis, finding);
+            let entry = own.entry(uri.as_str().to_owned()).or_insert_with(|| (uri, Vec::new()));
+            entry.1.push(diagnostic(server, analysis, finding));
+        }
+        for (key, (uri, mut findings)) in own {
+            let entry = found.entry(key).or_insert_with(|| (uri, Vec::new()));
             // A file that two documents include has its findings once.
-            if !entry.1.contains(&diagnostic) {
-                entry.1.push(diagnostic);
-            }
+            findings.retain(|finding| !entry.1.contains(finding));
+            entry.1.append(&mut findings);
         }
     }
     found

@@ -47,7 +47,12 @@ pub(crate) fn rename(server: &Server<'_>, params: &RenameParams) -> Result<Edits
         )));
     }
     let mut edits = Edits::default();
+    let in_rule = matches!(mention.symbol, Symbol::Variable { .. });
     for analysis in navigate::sharing(server, spot.analysis, &mention.symbol) {
+        if let Some(file) = faulty(analysis).filter(|_| !in_rule) {
+            let message = format!("`{file}` has faults of syntax, so not every use of `{old}` can be found");
+            return Err(Fault::refused(message));
+        }
         if let Some(what) = taken(analysis, &mention.symbol, new) {
             return Err(Fault::refused(format!("`{new}` is {what} already")));
         }
@@ -85,6 +90,13 @@ fn subject(spot: Spot<'_>) -> Result<(&Mention, &str), Fault> {
         }
         None => Err(Fault::refused(format!("`{name}` is not declared"))),
     }
+}
+
+/// A file some of whose statements are in no tree.
+fn faulty(analysis: &Analysis) -> Option<&str> {
+    let of_syntax = |code: &str| syntax::CODES.iter().any(|&(known, _)| known == code);
+    let finding = analysis.description.findings.iter().find(|finding| of_syntax(finding.code))?;
+    Some(analysis.name(finding.primary.span.file))
 }
 
 /// What has the new name already.

@@ -472,6 +472,7 @@ fn renaming_is_refused_in_words() {
         (POLICY.replacen("Payer(agent", "Pa‸yer(agent", 1), "Action", "`Action` is a type already"),
         (POLICY.replacen("(i, a)", "(i, ‸a)", 1), "i", "`i` is a variable of the rule already"),
         ("R(x) :- x = @json_‸str(\"\", \"\").".to_owned(), "y", "`json_str` is built in"),
+        (".decl P‸(a: symbol)\nR(x :- P(x).".to_owned(), "Q", "`untitled:policy` has faults of syntax"),
         ("‸ // words".to_owned(), "y", "no name stands here"),
         ("Un‸known(1).".to_owned(), "y", "`Unknown` is not declared"),
     ];
