@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::decision::{self, Decision, Judged, Question, Roots, Subject};
+use crate::decision::{self, Decision, Judged, Question, Roots, Subject, Verdict};
 use crate::engine::{Budget, Database, Engine, EvalError, Progress};
 use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::lineage::RecordId;
@@ -134,6 +134,8 @@ pub struct Monitor {
 struct Check<'a> {
     current: Vec<String>,
     actions: Vec<Asking<'a>>,
+    /// One for each action.
+    questions: Vec<Question>,
     clock: Option<&'a str>,
 }
 
@@ -191,12 +193,10 @@ impl Monitor {
         if let Some(why) = &call.refused {
             return Decision::fault(why.clone());
         }
-        let question =
-            Question { subject: Subject::Tool(call.tool.clone()), approval: call.approval.clone() };
         let check = self.check_of(&call);
-        let decision = self.decide(&check, &[question]).into_iter().next();
+        let decision = self.decide(&check).into_iter().next();
         let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
-        if decision.verdict == decision::Verdict::Allow {
+        if decision.verdict == Verdict::Allow {
             self.graph.start(number);
         }
         decision
@@ -204,14 +204,8 @@ impl Monitor {
 
     /// Judges a request made by hand: one decision for each action.
     pub fn judge(&mut self, request: &Request) -> Vec<Decision> {
-        // A person's answer to the very call counts for it, also where it is asked about by hand.
-        let question = |(action, _): &(Action, _)| {
-            let call = self.own_call(action, &request.current);
-            Question { subject: action.subject(), approval: call.and_then(|call| call.approval.clone()) }
-        };
-        let questions: Vec<_> = request.actions.iter().map(question).collect();
         let check = self.check(request);
-        self.decide(&check, &questions)
+        self.decide(&check)
     }
 
     /// The rows of relations as a request sees them.
@@ -243,9 +237,11 @@ impl Monitor {
         let asked = Asked::CallTool { tool: &call.tool, arguments: &call.arguments };
         // A person's answer is the newest thing that the judgement knows.
         let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+        let subject = Subject::Tool(call.tool.clone());
         Check {
             current: call.current.iter().filter_map(|&record| self.id_of(record)).collect(),
             actions: vec![Asking { asked, metadata: &[], record: self.id_of(call.record) }],
+            questions: vec![Question { subject, approval: call.approval.clone() }],
             clock: Some(time.as_str()).filter(|time| !time.is_empty()),
         }
     }
@@ -255,16 +251,16 @@ impl Monitor {
     }
 
     fn check<'a>(&self, request: &'a Request) -> Check<'a> {
-        let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| Asking {
-            asked: action.asked(),
-            metadata,
-            record: self.own_call(action, &request.current).and_then(|call| self.id_of(call.record)),
+        let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| {
+            let call = self.own_call(action, &request.current);
+            let record = call.and_then(|call| self.id_of(call.record));
+            // A person's answer to the very call counts for it, also where it is asked about by hand.
+            let approval = call.and_then(|call| call.approval.clone());
+            let question = Question { subject: action.subject(), approval };
+            (Asking { asked: action.asked(), metadata, record }, question)
         };
-        Check {
-            current: request.current.clone(),
-            actions: request.actions.iter().map(asking).collect(),
-            clock: request.clock.as_deref(),
-        }
+        let (actions, questions) = request.actions.iter().map(asking).unzip();
+        Check { current: request.current.clone(), actions, questions, clock: request.clock.as_deref() }
     }
 
     /// The one call of this tool with these arguments among the current records, if there is exactly one.
@@ -277,7 +273,7 @@ impl Monitor {
         own.next().filter(|_| own.next().is_none())
     }
 
-    fn decide(&mut self, check: &Check<'_>, questions: &[Question]) -> Vec<Decision> {
+    fn decide(&mut self, check: &Check<'_>) -> Vec<Decision> {
         let roots = self.policy.roots.relations();
         self.begin();
         let fed = self.feed(&roots);
@@ -294,12 +290,12 @@ impl Monitor {
                 lineage: self.graph.lineage(),
                 budget: self.settings.budget,
             };
-            decision::decide(&mut judged, questions)
+            decision::decide(&mut judged, &check.questions)
         });
         self.database.reset(&moment);
         result.unwrap_or_else(|error| {
             let denied = decision::denied_by_error(&policy.program, &error);
-            questions.iter().map(|_| denied.clone()).collect()
+            vec![denied; check.questions.len()]
         })
     }
 

@@ -9,11 +9,12 @@ use crate::cli::recordings::{self, Read};
 use crate::cli::settings::settings;
 use crate::engine::EvalError;
 use crate::monitor::{Monitor, Request, Rows};
-use crate::program::{Program, RelationId};
+use crate::program::{Program, RelationId, nearest};
 use crate::recording::Recording;
+use crate::replay::{Halt, Turn, walk};
 use crate::report::json::FileError;
 use crate::report::rows::{RowFormat, relations};
-use crate::scenario::{CallName, is_call, known_calls, nearest, walk};
+use crate::scenario::{CallName, known_calls};
 
 /// Prints rows of relations.
 pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
@@ -32,16 +33,12 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
     };
     let settings = match settings(&flags.settings, console) {
         Ok(settings) => settings,
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
-        }
+        Err(error) => return policy::report_file(&error, audience, console),
     };
     let recording = match recordings::read(&Found::Named(flags.session.clone()), console) {
         Read::Recording(_, recording) => recording,
         Read::Skipped(error) | Read::Unreadable(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
+            return policy::report_file(&error, audience, console);
         }
     };
     let mut monitor = Monitor::new(policy, settings);
@@ -78,8 +75,7 @@ fn broken(
     console: &mut Console<'_>,
 ) -> Exit {
     let file = flags.session.display().to_string();
-    policy::report_file(&FileError { kind, file, text }, audience, console);
-    Exit::Broken
+    policy::report_file(&FileError { kind, file, text }, audience, console)
 }
 
 /// The relations named; without any name all but the checker's own.
@@ -107,24 +103,25 @@ fn rows(
     name: Option<&CallName>,
     wanted: &[RelationId],
 ) -> Result<Vec<Rows>, Unanswered> {
-    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     let mut found: Vec<Result<Vec<Rows>, EvalError>> = Vec::new();
-    let end = walk(monitor, recording, &mut |monitor, call| {
-        let is_it =
-            |name| monitor.graph().calls().get(call.0 as usize).is_some_and(|made| is_call(name, made));
-        if name.is_some_and(is_it) {
+    let end = walk(monitor, recording, &mut |monitor, turn| {
+        let Turn::Made(call) = turn else { return };
+        let made = monitor.graph().calls().get(call.0 as usize);
+        if name.zip(made).is_some_and(|(name, made)| name.names(made)) {
             found.push(monitor.rows_at_call(call, wanted));
         }
     });
     let Some(name) = name else {
-        end.map_err(|stop| Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text)))?;
+        end.map_err(|Halt { stop, .. }| {
+            Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text))
+        })?;
         let request = Request::default();
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
     let unknown = |text: String| Err(Unanswered::Broken("unknown_call", text));
     match (found.len(), found.pop(), end) {
         (1, Some(rows), _) => rows.map_err(|error| Unanswered::Failed(error.to_string())),
-        (0, _, Err(stop)) => {
+        (0, _, Err(Halt { stop, .. })) => {
             let text = format!("there is no {name} before the session stopped: {}", stop.text);
             Err(Unanswered::Broken(stop.kind.name(), text))
         }

@@ -33,8 +33,10 @@ fn why(error: &io::Error) -> String {
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn bytes(path: &Path, console: &mut Console<'_>) -> Result<Vec<u8>, FileError> {
-    let found = if path.as_os_str() == "-" { console.read() } else { std::fs::read(path) };
-    found.map_err(|error| unreadable(path, why(&error)))
+    if path.as_os_str() != "-" {
+        return file_bytes(path);
+    }
+    console.read().map_err(|error| unreadable(path, why(&error)))
 }
 
 /// The text of a file, or of standard input for `-`.
@@ -49,7 +51,7 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text of a file of a policy.
 pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
-    as_text(path, std::fs::read(path).map_err(|error| unreadable(path, why(&error)))?)
+    as_text(path, file_bytes(path)?)
 }
 
 /// Replaces a file with that text in one step: a reader sees the old text or the new one, and no fault leaves part of one.

@@ -64,7 +64,7 @@ fn one(path: &Path, flags: &Fmt, quiet: bool, console: &mut Console<'_>) -> Exit
             Exit::Broken
         }
         Err(error @ Unformatted::Changed) => {
-            let name = visible(&files::name(path)).to_string();
+            let name = visible(&files::name(path));
             console.say(&format!("error: `{name}` is left alone: {error}\n"));
             Exit::Broken
         }
@@ -85,7 +85,7 @@ fn settle(path: &Path, text: &str, laid: &str, flags: &Fmt, quiet: bool, console
     if !only_shown && let Err(error) = files::replace(path, laid) {
         return broken(&error, console);
     }
-    let name = visible(&files::name(path)).to_string();
+    let name = visible(&files::name(path));
     if flags.diff && !quiet {
         console.print(&difference(&name, text, laid));
     } else if !quiet {

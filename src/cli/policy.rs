@@ -78,7 +78,7 @@ pub(crate) fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError>
 /// Reports why there is no policy.
 pub(crate) fn report(no: &NoPolicy, audience: Audience, console: &mut Console<'_>) -> Exit {
     match (no, audience) {
-        (NoPolicy::File(error), audience) => report_file(error, audience, console),
+        (NoPolicy::File(error), audience) => return report_file(error, audience, console),
         (NoPolicy::Refused(refusal), Audience::Machines) => {
             let document = FindingsDocument::new(&refusal.sources, &refusal.findings);
             console.print(&(line(&document) + "\n"));
@@ -91,14 +91,15 @@ pub(crate) fn report(no: &NoPolicy, audience: Audience, console: &mut Console<'_
     Exit::Broken
 }
 
-/// Reports a file that cannot be read.
-pub(crate) fn report_file(error: &FileError, audience: Audience, console: &mut Console<'_>) {
+/// Reports a file that cannot be used.
+pub(crate) fn report_file(error: &FileError, audience: Audience, console: &mut Console<'_>) -> Exit {
     match audience {
         Audience::Machines => {
             console.print(&(line(&ErrorDocument { error: error.clone() }) + "\n"));
         }
         Audience::People => console.say(&format!("error: {}\n", visible(&error.text))),
     }
+    Exit::Broken
 }
 
 /// Where the files of a policy lie, so that they can include others.

@@ -563,7 +563,7 @@ fn session_relations(program: &Program, facts: &[RelationId]) -> Vec<bool> {
 }
 
 /// Whether a relation can hold more once the session has gone on: it needs session facts or the lineage.
-pub(crate) fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
+fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
     let lineage = |relation: &RelationId| {
         program.schema(*relation).is_some_and(|schema| {
             matches!(

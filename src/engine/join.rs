@@ -392,7 +392,7 @@ impl<'a> Join<'a> {
                 Err(fault) => Ok(self.fault(call.span, fault)),
             },
             Function::Show(type_id) => {
-                let text = legible(&self.program.show(first, type_id, self.pool), SHOWN);
+                let text = legible(&self.program.types.show(first, type_id, self.pool), SHOWN);
                 self.intern(Output::Text(text)).map(Some)
             }
             // A generator in a place for one value; the checker keeps it out.

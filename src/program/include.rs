@@ -1,6 +1,9 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::program::findings::Findings;
+use crate::program::schema::PRELUDE_FILE;
 use crate::program::{Includes, PRELUDE, PRELUDE_NAME};
 use crate::source::Diagnostic;
 use crate::source::Sources;
@@ -15,7 +18,7 @@ const PRELUDE_FILES: [&str; 2] = [PRELUDE_NAME, "common_policy.dl"];
 /// One parsed file.
 #[derive(Debug)]
 pub(crate) struct Unit {
-    pub(crate) program: ast::Program,
+    pub(crate) program: Cow<'static, ast::Program>,
 }
 
 /// Parses the prelude, the files, and what they include, each file once, in the order of their ids.
@@ -26,7 +29,7 @@ pub(crate) fn load(
 ) -> (Sources, Vec<Unit>) {
     let mut loader =
         Loader { sources: Sources::default(), units: Vec::new(), names: BTreeSet::new(), includes, findings };
-    loader.parse(PRELUDE_NAME.to_owned(), PRELUDE.to_owned());
+    loader.prelude();
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
         if !again {
@@ -35,6 +38,10 @@ pub(crate) fn load(
     }
     (loader.sources, loader.units)
 }
+
+/// The prelude's tree: its text is always the same, and always the first file.
+static PRELUDE_TREE: LazyLock<(ast::Program, Vec<Diagnostic>)> =
+    LazyLock::new(|| syntax::parse(PRELUDE_FILE, PRELUDE));
 
 struct Loader<'a> {
     sources: Sources,
@@ -45,11 +52,18 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
+    fn prelude(&mut self) {
+        self.sources.add(PRELUDE_NAME, PRELUDE);
+        let (program, findings) = &*PRELUDE_TREE;
+        findings.iter().for_each(|finding| self.findings.push(finding.clone()));
+        self.units.push(Unit { program: Cow::Borrowed(program) });
+    }
+
     fn parse(&mut self, name: String, text: String) -> usize {
         let file = self.sources.add(name, text);
         let (program, findings) = syntax::parse(file, &self.sources.file(file).text);
         findings.into_iter().for_each(|finding| self.findings.push(finding));
-        self.units.push(Unit { program });
+        self.units.push(Unit { program: Cow::Owned(program) });
         self.units.len() - 1
     }
 

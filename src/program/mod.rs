@@ -10,6 +10,8 @@ mod aggregate;
 mod analysis;
 mod annotations;
 mod build;
+mod calls;
+mod clash;
 mod classes;
 mod codes;
 mod decisions;
@@ -29,6 +31,7 @@ mod schema;
 mod settle;
 mod strata;
 mod suggest;
+mod tell;
 mod terms;
 mod unbound;
 mod union;
@@ -44,11 +47,13 @@ use crate::program::include::Unit;
 use crate::program::schema::{PRELUDE_FILE, Schema};
 use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
-use crate::value::{Pool, Word};
+use crate::value::Pool;
 
 pub use annotations::{ANNOTATIONS, AnnotationKey, is_message};
 pub use codes::CODES;
 pub use describe::{Description, describe};
+
+pub use suggest::nearest;
 
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
@@ -222,12 +227,6 @@ impl Program {
     #[must_use]
     pub fn schema(&self, id: RelationId) -> Option<&Relation> {
         self.relations.get(id.0 as usize)
-    }
-
-    /// A word as a person reads it: texts bare at the top, `[a, b]` for records, `$Name(a)` for variants.
-    #[must_use]
-    pub fn show(&self, word: Word, type_id: TypeId, pool: &Pool) -> String {
-        self.types.show(word, type_id, pool)
     }
 }
 

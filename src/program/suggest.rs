@@ -1,5 +1,6 @@
 /// The name that was most likely meant, if one is near enough.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let length = wanted.chars().count();
     let limit = if length < 3 { 0 } else { (length / 3).max(1) };

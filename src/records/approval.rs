@@ -196,7 +196,8 @@ fn named_call(
     }
     let empty = Json::Object(Vec::new());
     let asked = field("args").filter(|value| **value != Json::Null).unwrap_or(&empty);
-    if arguments_of(index).is_none_or(|made| !same_arguments(&made, asked)) {
+    // Keys in any order, numbers by value.
+    if arguments_of(index).is_none_or(|made| made.canonical() != asked.canonical()) {
         return Err(format!(
             "request {request} for approval names other arguments than the call {}",
             quoted(id)
@@ -236,56 +237,6 @@ pub(crate) fn reply(response: &Json) -> (Reply, String) {
     (reply, payload.map_or_else(String::new, Json::ordinary))
 }
 
-/// Whether two argument values are the same: keys in any order, numbers by value.
-pub(crate) fn same_arguments(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Number(a), Json::Number(b)) => {
-            a == b || matches!((decimal(a), decimal(b)), (Some(a), Some(b)) if a == b)
-        }
-        (Json::Array(a), Json::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_arguments(a, b))
-        }
-        (Json::Object(a), Json::Object(b)) => {
-            let sorted = |fields: &[(Box<str>, Json)]| {
-                let mut order: Vec<_> = (0..fields.len()).collect();
-                order.sort_by(|&i, &j| fields.get(i).map(|f| &f.0).cmp(&fields.get(j).map(|f| &f.0)));
-                order
-            };
-            let pairs = sorted(a).into_iter().zip(sorted(b));
-            a.len() == b.len()
-                && pairs
-                    .filter_map(|(i, j)| a.get(i).zip(b.get(j)))
-                    .all(|(a, b)| a.0 == b.0 && same_arguments(&a.1, &b.1))
-        }
-        (Json::Null, Json::Null) => true,
-        (Json::Bool(a), Json::Bool(b)) => a == b,
-        (Json::Text(a), Json::Text(b)) => a == b,
-        (
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) | Json::Object(_),
-            _,
-        ) => false,
-    }
-}
-
-/// A number as sign, digits without zeros at either end, and the power of ten of the last digit.
-fn decimal(text: &str) -> Option<(bool, String, i64)> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
-        None => (text, 0),
-    };
-    let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let trimmed = digits.trim_end_matches('0');
-    let power = exponent
-        .checked_sub(i64::try_from(fraction.len()).ok()?)?
-        .checked_add(i64::try_from(digits.len() - trimmed.len()).ok()?)?;
-    match trimmed.trim_start_matches('0') {
-        "" => Some((false, String::new(), 0)),
-        digits => Some((negative, digits.to_owned(), power)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,7 +261,7 @@ mod tests {
             ("[1,2]", "[2,1]", false),
         ];
         for (a, b, same) in rows {
-            assert_eq!(same_arguments(&json(a), &json(b)), same, "{a} {b}");
+            assert_eq!(json(a).canonical() == json(b).canonical(), same, "{a} {b}");
         }
     }
 

@@ -57,3 +57,6 @@ pub fn parse(file: FileId, text: &str) -> (ast::Program, Vec<Diagnostic>) {
     }
     statement::program(&lexer::lex(file, text))
 }
+
+#[cfg(test)]
+mod random;

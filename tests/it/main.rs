@@ -10,6 +10,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod docs;
+mod format;
 mod layers;
 #[cfg(feature = "lsp")]
 mod lsp;

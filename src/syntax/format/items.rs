@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::syntax::format::sheet::Entry;
 use crate::syntax::format::sheet::Piece;
 
-/// A comment that ends its line.
+/// A comment that ends its line, or several on that line.
 #[derive(Debug)]
 pub(crate) enum Standing {
     /// Behind something.
@@ -17,6 +17,16 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
+    /// Adds a comment on the same line.
+    pub(crate) fn extend(&mut self, comment: &str) {
+        match self {
+            Self::Trail(text) | Self::Own(text) => {
+                text.push(' ');
+                text.push_str(comment);
+            }
+        }
+    }
+
     /// The comment between two tokens; the next line is moved in by so much.
     pub(crate) fn piece(self, indent: usize) -> Piece {
         match self {

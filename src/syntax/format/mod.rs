@@ -145,3 +145,75 @@ fn place(text: &mut String, apart: bool, written: &str) {
     }
     text.push_str(written);
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
+
+    use super::*;
+    use crate::syntax::print;
+    use crate::syntax::random::a_rule;
+    use crate::syntax::tokens::Kind;
+
+    const FILE: FileId = FileId(0);
+
+    const DECLARATIONS: &str = ".type A = B { x: symbol, y: E } | C {}\n.type U = T | V\n.type R = [a: T, b: T]\n\
+        .decl R, S(x: number, y: U) inline\n.output R(k=\"v\", l=w), S\n.pragma \"a\" \"b\"\n";
+
+    fn a_text() -> impl Strategy<Value = String> {
+        prop::collection::vec(a_rule(), 1..3)
+            .prop_map(|items| DECLARATIONS.to_owned() + &print(&Program { items, comments: Vec::new() }))
+    }
+
+    /// The text with other gaps between its tokens, as the numbers choose.
+    fn spread(text: &str, gaps: &[&str], choices: &[u8]) -> String {
+        let page = lexer::lex(FILE, text);
+        let mut spread = String::new();
+        let mut before = None;
+        for (token, choice) in page.tokens.iter().zip(choices.iter().cycle()) {
+            let tight = token.kind == Kind::Dot || matches!(before, Some(Kind::Dot) | None);
+            if !tight {
+                spread.push_str(gaps.get(usize::from(*choice) % gaps.len()).unwrap_or(&" "));
+            }
+            spread.push_str(page.slice(token.span));
+            before = Some(token.kind);
+        }
+        spread
+    }
+
+    /// Lays the text out, and holds that this is done once.
+    fn laid(text: &str) -> String {
+        let once = format(FILE, text).unwrap_or_else(|fault| panic!("{fault:?}\n{text}"));
+        let twice = format(FILE, &once).unwrap_or_else(|fault| panic!("{fault:?}\n{once}"));
+        assert_eq!(once, twice, "{text}");
+        once
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(96))]
+
+        #[test]
+        fn blanks_and_line_ends_make_no_difference(
+            text in a_text(),
+            choices in prop::collection::vec(any::<u8>(), 1..40),
+        ) {
+            assert_eq!(laid(&text), laid(&spread(&text, &[" ", "\n", "\r\n", "\t ", "  "], &choices)));
+        }
+
+        #[test]
+        fn comments_anywhere_stay(text in a_text(), choices in prop::collection::vec(any::<u8>(), 1..40)) {
+            let gaps = [
+                " ", "\n", "\n\n\n", " /* a */ ", " // b\n", "\n// @c: d\n", "\n/* e\n * f */ ", " /* g */\n",
+                "\n /* h */ ", " /* i */ // j\n", " /* k\nl */\n", "  ", " ", " ", " ", " ",
+            ];
+            let spread = spread(&text, &gaps, &choices);
+            laid(&spread);
+        }
+    }
+
+    #[test]
+    fn faulty_texts_are_refused() {
+        let Err(Unformatted::Faulty(found)) = format(FILE, "A(1)\nB(2).") else { panic!("laid out") };
+        assert_eq!(found.len(), 1);
+    }
+}

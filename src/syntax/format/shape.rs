@@ -66,10 +66,15 @@ fn leaves(page: &Page<'_>, elements: &[Element]) -> Vec<Leaf> {
                 let line = if element.leads { before.len() } else { line };
                 let text = |span: Span| words::comment(page.slice(span));
                 let glued = before.iter().skip(line).map(|(span, _)| text(*span)).collect();
-                let standing = before.iter().take(line).map(|(span, leads)| {
-                    if *leads { Standing::Own(text(*span)) } else { Standing::Trail(text(*span)) }
-                });
-                leaves.push(Leaf { token, standing: standing.collect(), glued });
+                let mut standing: Vec<Standing> = Vec::new();
+                for (span, leads) in before.iter().take(line) {
+                    match standing.last_mut() {
+                        _ if *leads => standing.push(Standing::Own(text(*span))),
+                        Some(line) => line.extend(&text(*span)),
+                        None => standing.push(Standing::Trail(text(*span))),
+                    }
+                }
+                leaves.push(Leaf { token, standing, glued });
                 before.clear();
             }
         }

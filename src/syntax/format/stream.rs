@@ -71,17 +71,20 @@ struct Row {
 impl Row {
     fn push(&mut self, mut element: Element) {
         element.leads |= std::mem::take(&mut self.leads);
+        if element.kind().is_none() {
+            self.elements.push(element);
+            return;
+        }
         let comments = self.elements.get(self.behind..).unwrap_or_default();
         let between = !comments.is_empty() && self.behind > 0;
         let led = comments.iter().any(|comment| comment.leads);
         match element.kind() {
-            None => self.elements.push(element),
             Some(Kind::Comma | Kind::Semicolon | Kind::If) if between && (led || element.leads) => {
                 self.pull(element);
             }
             Some(Kind::Stop) if between && !led && element.leads => self.pull(element),
             Some(_) if between && (led || element.leads) && self.follows_bar() => self.put_off(element),
-            Some(_) => {
+            Some(_) | None => {
                 self.elements.push(element);
                 self.behind = self.elements.len();
             }
