@@ -1,5 +1,5 @@
 //! Files and folders.
-#![expect(clippy::disallowed_methods, reason = "files are opened here")]
+#![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -49,6 +49,15 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 /// The text of a file of a policy.
 pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
     as_text(path, std::fs::read(path).map_err(|error| unreadable(path, why(&error)))?)
+}
+
+/// Replaces the text of a file.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), FileError> {
+    std::fs::write(path, text).map_err(|error| {
+        let file = name(path);
+        let why = why(&error);
+        FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
+    })
 }
 
 /// The true path of a file, links followed.

@@ -10,6 +10,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod layers;
+mod lints;
 mod oracle;
 mod program;
 mod random;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::program::findings::Findings;
+use crate::program::lints::scope::Source;
 use crate::program::lints::values::{Set, Target};
 use crate::program::lints::view::{Looked, Side, View, variable};
 use crate::program::lower::{variables_in, variables_of};
@@ -181,7 +182,7 @@ fn untested(looked: &Looked<'_>, findings: &mut Findings) {
         let class = scope.class(record);
         let reads = |other: &Atom| variable(other.terms.first()).map(|id| scope.class(id)) == Some(class);
         let is_read = scope.atoms("SentMessage").any(|other| reads(other) && reads_text(looked, other))
-            || scope.atoms("MessageMetadata").any(|other| reads(other));
+            || scope.atoms("MessageMetadata").any(reads);
         let mut head = BTreeSet::new();
         looked.rule().head.terms.iter().for_each(|term| variables_in(term, &mut head));
         let goes_on = head.iter().any(|id| scope.class(*id) == class) || is_passed_on(looked, class);
@@ -241,7 +242,16 @@ fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> b
         .filter_map(|term| variable(Some(term)).map(|id| looked.scope.class(id)))
         .collect();
     let mut found = ANSWERS.iter().flat_map(|name| looked.scope.atoms(name));
+    // A rule that asks something of this call and nothing of the earlier one is about what was read.
+    let asks = looked.scope.calls().iter().any(|call| {
+        let text = call.arguments.first();
+        text.is_some_and(|text| looked.scope.source(text) == Some(Source::Arguments))
+    });
     let hit = found.find(|atom| {
+        let compares = atom.terms.iter().skip(1).any(|term| variable(Some(term)).is_some());
+        if asks && !compares {
+            return false;
+        }
         let column = if looked.scope.name(atom.relation) == "ToolOutcome" { 2 } else { 1 };
         let record = variable(atom.terms.first()).map(|id| looked.scope.class(id));
         let is_ancestor = record.is_some_and(|record| ancestry.contains(&record) && !says(looked, record));
