@@ -72,6 +72,9 @@ pub(crate) struct Check {
     /// How to print findings
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: DocumentFormat,
+    /// Write what findings offer to mend into the policy files, and check again
+    #[arg(long)]
+    pub(crate) fix: bool,
     /// Exit with 1 on warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,

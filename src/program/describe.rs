@@ -113,7 +113,7 @@ pub fn describe(files: &[(String, String)], includes: &mut dyn Includes) -> Desc
     };
     Description {
         sources,
-        trees: units.into_iter().map(|unit| unit.program).collect(),
+        trees: units.into_iter().map(|unit| unit.program.into_owned()).collect(),
         types,
         relations: relations.into_iter().filter(|relation| !relation.name.starts_with("__")).collect(),
         findings,

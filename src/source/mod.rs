@@ -3,8 +3,10 @@
 //! In: the texts of policy files. Out: [`Sources`], [`Span`]s into them, and [`Diagnostic`]s that point at them.
 //! Never: opens a file.
 
+mod edit;
 mod render;
 
+pub use edit::apply;
 pub use render::render;
 
 /// One text among [`Sources`].

@@ -79,7 +79,8 @@ impl Editor {
     }
 
     fn tell(&mut self, method: &str, params: Value) {
-        let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        message["params"] = params;
         self.frame(&message.to_string());
     }
 
@@ -92,7 +93,8 @@ impl Editor {
     fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.next;
         self.next += 1;
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        message["params"] = params;
         self.frame(&message.to_string());
         loop {
             let message = self.message();

@@ -12,6 +12,7 @@ mod conformance;
 mod docs;
 mod format;
 mod layers;
+mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod oracle;

@@ -13,9 +13,9 @@ use crate::source::{Diagnostic, Span};
 use crate::value::{Kind, Word};
 
 /// Steps for one pair of rules.
-const STEPS: u32 = 2_000;
-/// Pairs of one policy.
-const PAIRS: usize = 20_000;
+const STEPS: u32 = 1_000;
+/// Steps for all pairs of one policy.
+const ALL_STEPS: u32 = 100_000;
 
 /// Warns of denies, asks and allows behind a deny that always fires with them.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
@@ -24,17 +24,15 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     for looked in view.decisions(&[DecisionKind::Allow, DecisionKind::Ask, DecisionKind::Deny]) {
         others.entry(looked.rule().span).or_default().push(looked);
     }
-    let mut pairs = 0;
+    let mut steps = ALL_STEPS;
     for (span, alternatives) in others {
         let mut first = None;
         let is_covered = alternatives.iter().all(|looked| {
             let by = denies.iter().find(|deny| {
-                pairs += 1;
-                pairs <= PAIRS
-                    && deny.rule().span != span
-                    && covers(deny, looked)
+                deny.rule().span != span
+                    && covers(deny, looked, &mut steps)
                     // Of two that cover each other, the later one is told of.
-                    && (!covers(looked, deny) || !looked.is(DecisionKind::Deny) || deny.rule().span < span)
+                    && (!covers(looked, deny, &mut steps) || !looked.is(DecisionKind::Deny) || deny.rule().span < span)
             });
             first = first.or(by.map(|deny| deny.rule().span));
             by.is_some()
@@ -71,13 +69,16 @@ fn finding(looked: &Looked<'_>, span: Span, by: Span) -> Diagnostic {
 }
 
 /// Whether the first fires for every action for which the second does.
-fn covers(wide: &Looked<'_>, narrow: &Looked<'_>) -> bool {
-    let mut search = Search { wide: &wide.scope, narrow: &narrow.scope, steps: STEPS };
+fn covers(wide: &Looked<'_>, narrow: &Looked<'_>, all: &mut u32) -> bool {
+    let steps = STEPS.min(*all);
+    let mut search = Search { wide: &wide.scope, narrow: &narrow.scope, steps };
     let (Some(a), Some(b)) = (wide.rule().head.terms.first(), narrow.rule().head.terms.first()) else {
         return false;
     };
     let mut renamed = Renamed::new();
-    search.term(a, b, &mut renamed) && search.literals(&wide.rule().body, renamed)
+    let found = search.term(a, b, &mut renamed) && search.literals(&wide.rule().body, renamed);
+    *all = all.saturating_sub(1 + steps - search.steps);
+    found
 }
 
 /// What the variables of the wide rule are in the narrow one.
@@ -94,13 +95,13 @@ impl<'a> Search<'_, 'a> {
     fn literals(&mut self, rest: &'a [Literal], renamed: Renamed<'a>) -> bool {
         let mut open = vec![(rest, renamed)];
         while let Some((rest, renamed)) = open.pop() {
+            if self.steps == 0 {
+                return false;
+            }
+            self.steps -= 1;
             let Some((first, rest)) = rest.split_first() else { return true };
             for next in self.matches(first, &renamed) {
                 open.push((rest, next));
-            }
-            self.steps = self.steps.saturating_sub(1);
-            if self.steps == 0 {
-                return false;
             }
         }
         false

@@ -30,26 +30,24 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     gates(view, findings);
 }
 
-/// The first rule that allows whatever is asked.
+/// The first rule that allows whatever is asked, or every call.
 fn open<'v, 'a>(view: &'v View<'a>) -> Option<&'v Looked<'a>> {
     let is_open = |looked: &&Looked<'a>| {
+        let free = |term: &Term| is_free(looked, term);
+        let every_call = |term: &Term| match term {
+            Term::Construct(constructor, fields) => {
+                view.program.types.constructor(*constructor).name == "CallTool" && fields.iter().all(free)
+            }
+            Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Call(_) => false,
+        };
         looked.rule().body.iter().all(|literal| match literal {
-            Literal::Positive(atom) => match looked.scope.name(atom.relation) {
-                "Actions" => atom.terms.get(1).is_none_or(|term| match term {
-                    Term::Construct(_, fields) => fields.iter().all(|field| is_free(looked, field)),
-                    Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Call(_) => true,
-                }),
-                "IsToolCall" | "HasPrincipal" => true,
-                "IsTool" => atom.terms.get(1).is_some_and(|term| is_free(looked, term)),
+            Literal::Positive(atom) => match (looked.scope.name(atom.relation), atom.terms.get(1)) {
+                ("Actions", Some(term @ Term::Construct(..))) => every_call(term),
+                ("Actions" | "IsToolCall" | "HasPrincipal", _) => true,
+                ("IsTool", Some(name)) => free(name),
                 _ => false,
             },
-            Literal::Test(test) => {
-                let pattern = |term: &Term| match term {
-                    Term::Construct(_, fields) => fields.iter().all(|field| is_free(looked, field)),
-                    Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Call(_) => false,
-                };
-                pattern(&test.left) || pattern(&test.right)
-            }
+            Literal::Test(test) => every_call(&test.left) || every_call(&test.right),
             Literal::Negative(_) | Literal::Aggregate(_) => false,
         })
     };
@@ -115,7 +113,7 @@ fn nothing(view: &View<'_>, findings: &mut Findings) {
     let first = view
         .units
         .iter()
-        .flat_map(|unit| rules_of(unit))
+        .flat_map(rules_of)
         .filter_map(|rule| rule.heads.first())
         .map(|head| head.span)
         .find(own);
@@ -159,7 +157,10 @@ fn needless(view: &View<'_>, looked: &Looked<'_>, allowed: &Set<Target>, finding
     let mut finding = Diagnostic::warning(
         "W0028",
         place.unwrap_or(looked.rule().span),
-        format!("{} is denied here, and no rule allows it", names.join(", ")),
+        match &names[..] {
+            [one] => format!("{one} is denied here, and no rule allows it"),
+            _ => format!("{} are denied here, and no rule allows any of them", names.join(", ")),
+        },
     )
     .with_label("no `IsAuthorized` rule can be about this");
     finding = match near {

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::program::findings::Findings;
+use crate::program::lints::scope::Source;
 use crate::program::lints::values::{Set, Target};
 use crate::program::lints::view::{Looked, Side, View, variable};
-use crate::program::lower::{variables_in, variables_of};
+use crate::program::lower::variables_of;
 use crate::program::{Atom, DecisionKind, Literal, Term, VariableId};
 use crate::source::{Diagnostic, Span};
 use crate::syntax::ast;
@@ -120,7 +121,7 @@ fn unjoined(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) {
         let evidence = view.leads_to(atom.relation, &["ToolResult"])
             && view.program.relation("ToolResultField") != Some(atom.relation);
         let mut own = BTreeSet::new();
-        atom.terms.iter().for_each(|term| variables_in(term, &mut own));
+        atom.terms.iter().for_each(|term| term.variables(&mut own));
         // A relation that speaks of actions itself joins them to its evidence, as far as can be seen here.
         let speaks = view.leads_to(atom.relation, &["Actions", "ActionRecord"]);
         if !evidence || speaks || own.iter().any(|id| joined.contains(id)) || shares_a_text(looked, &joined) {
@@ -138,7 +139,7 @@ fn unjoined(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) {
 fn connected(looked: &Looked<'_>) -> BTreeSet<VariableId> {
     let rule = looked.rule();
     let mut joined = BTreeSet::new();
-    rule.head.terms.iter().for_each(|term| variables_in(term, &mut joined));
+    rule.head.terms.iter().for_each(|term| term.variables(&mut joined));
     loop {
         let before = joined.len();
         for literal in &rule.body {
@@ -181,9 +182,9 @@ fn untested(looked: &Looked<'_>, findings: &mut Findings) {
         let class = scope.class(record);
         let reads = |other: &Atom| variable(other.terms.first()).map(|id| scope.class(id)) == Some(class);
         let is_read = scope.atoms("SentMessage").any(|other| reads(other) && reads_text(looked, other))
-            || scope.atoms("MessageMetadata").any(|other| reads(other));
+            || scope.atoms("MessageMetadata").any(reads);
         let mut head = BTreeSet::new();
-        looked.rule().head.terms.iter().for_each(|term| variables_in(term, &mut head));
+        looked.rule().head.terms.iter().for_each(|term| term.variables(&mut head));
         let goes_on = head.iter().any(|id| scope.class(*id) == class) || is_passed_on(looked, class);
         if is_read || goes_on {
             continue;
@@ -241,7 +242,16 @@ fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> b
         .filter_map(|term| variable(Some(term)).map(|id| looked.scope.class(id)))
         .collect();
     let mut found = ANSWERS.iter().flat_map(|name| looked.scope.atoms(name));
+    // A rule that asks something of this call and nothing of the earlier one is about what was read.
+    let asks = looked.scope.calls().iter().any(|call| {
+        let text = call.arguments.first();
+        text.is_some_and(|text| looked.scope.source(text) == Some(Source::Arguments))
+    });
     let hit = found.find(|atom| {
+        let compares = atom.terms.iter().skip(1).any(|term| variable(Some(term)).is_some());
+        if asks && !compares {
+            return false;
+        }
         let column = if looked.scope.name(atom.relation) == "ToolOutcome" { 2 } else { 1 };
         let record = variable(atom.terms.first()).map(|id| looked.scope.class(id));
         let is_ancestor = record.is_some_and(|record| ancestry.contains(&record) && !says(looked, record));

@@ -42,7 +42,7 @@ enum Outcome {
 
 /// Warns of fields whose absence decides.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
-    for looked in &view.rules {
+    for looked in view.rules.iter().filter(|looked| !looked.is_hopeless()) {
         for literal in &looked.rule().body {
             match looked.side {
                 Side::Denies => slips(view, looked, literal, findings),
@@ -83,19 +83,23 @@ fn slips(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut
         if !passes || is_caught(view, looked, &field.key) || !is_allowed_without(view, looked, &field.key) {
             continue;
         }
-        let partial = fields_without_value(scope, literal, field);
-        let message = format!("a call without `{}` gets past this rule", field.key);
-        let label = if partial {
-            "has no value, so the rule does not match, when the field is missing or of another type"
-                .to_owned()
+        let (message, label) = if has_no_value(scope, literal, field) {
+            (
+                format!("this deny does not match when `{}` is missing", field.key),
+                "has no value then, nor for a value of another type".to_owned(),
+            )
         } else {
-            format!(
-                "a missing field reads as {}, which does not satisfy this",
-                sentinel(scope, literal, field)
+            let read = sentinel(scope, literal, field);
+            (
+                format!(
+                    "a call without `{}` gets past this deny: what is missing reads as {read}",
+                    field.key
+                ),
+                format!("not so for {read}"),
             )
         };
         let help = format!(
-            "an agent can leave an argument out or send text for a number: let the rule that allows the call ask for `{0}`, or deny calls where `@json_type(args, \"{0}\")` is not as expected",
+            "an agent can leave an argument out, or send text for a number: let the rules that allow the call read `{}` with `@json_int`, `@json_str` or their like, so that without it nothing allows",
             field.key
         );
         findings.push(Diagnostic::warning("W0015", span, message).with_label(label).with_help(help));
@@ -207,9 +211,10 @@ fn satisfied(looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
             continue;
         }
         let sentinel = sentinel(scope, literal, &field);
-        let message = format!("`{}` may be missing, and then this holds", field.key);
+        let message =
+            format!("this holds when `{}` is missing: what is missing reads as {sentinel}", field.key);
         let finding = Diagnostic::warning("W0016", test.span, message)
-            .with_label(format!("a missing field reads as {sentinel}"))
+            .with_label(format!("also so for {sentinel}"))
             .with_help(format!(
                 "what is left out must not allow: rule {sentinel} out, or read the field with a functor that has no value on a miss, such as `@json_str` or `@json_int`"
             ));
@@ -229,7 +234,7 @@ fn both_missing(looked: &Looked<'_>, literal: &Literal, findings: &mut Findings)
     let sides = match (&test.left, &test.right) {
         (own @ Term::Variable(_), other @ Term::Call(_))
         | (other @ Term::Call(_), own @ Term::Variable(_)) => {
-            let first = scope.meanings(own).into_iter().find(|meaning| *meaning != other);
+            let first = scope.meanings(own).into_iter().next().filter(|first| *first != other);
             first.map(|first| (first, other))
         }
         (left, right) => Some((left, right)),
@@ -246,7 +251,11 @@ fn both_missing(looked: &Looked<'_>, literal: &Literal, findings: &mut Findings)
             }
             let Missed::Value(sentinel) = a else { continue };
             let sentinel = shown(&sentinel);
-            let message = format!("`{}` and `{}` are equal when both are missing", field.key, other.key);
+            let message = if field.key == other.key {
+                format!("two `{}` fields are compared, and are equal when both are missing", field.key)
+            } else {
+                format!("`{}` and `{}` are equal when both are missing", field.key, other.key)
+            };
             let finding = Diagnostic::warning("W0017", test.span, message)
                 .with_label(format!("both read as {sentinel} then"))
                 .with_help(format!(
@@ -463,7 +472,7 @@ fn borrow(output: &Output, at: u32) -> Argument<'_> {
 }
 
 /// Whether the literal fails because a term has no value.
-fn fields_without_value(scope: &Scope<'_>, literal: &Literal, field: &Field) -> bool {
+fn has_no_value(scope: &Scope<'_>, literal: &Literal, field: &Field) -> bool {
     let missing = std::slice::from_ref(field);
     let none = |term: &Term| value(scope, term, missing, DEPTH) == Missed::NoValue;
     match literal {

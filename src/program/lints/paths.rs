@@ -21,7 +21,7 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
             plain_text(looked, call, findings);
         }
     }
-    view.units.iter().flat_map(|unit| rules_of(unit)).for_each(|rule| forms(rule, findings));
+    view.units.iter().flat_map(rules_of).for_each(|rule| forms(rule, findings));
     mixed(view.units, findings);
 }
 
@@ -247,7 +247,7 @@ fn forms(rule: &ast::Rule, findings: &mut Findings) {
 /// Texts that differ in their Unicode form alone.
 fn mixed(units: &[Unit], findings: &mut Findings) {
     let mut seen: BTreeMap<String, (&str, Span)> = BTreeMap::new();
-    for rule in units.iter().flat_map(|unit| rules_of(unit)).filter(|rule| rule.span.file != PRELUDE_FILE) {
+    for rule in units.iter().flat_map(rules_of).filter(|rule| rule.span.file != PRELUDE_FILE) {
         let mut texts = Vec::new();
         literals(rule, &mut texts);
         for (text, span) in texts.into_iter().filter(|(text, _)| !text.is_ascii()) {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::program::findings::Findings;
-use crate::program::lints::values::numbers_contradict;
 use crate::program::lints::view::{Looked, View};
 use crate::program::schema::PRELUDE_FILE;
 use crate::program::{Literal, RelationId};
@@ -49,8 +48,7 @@ fn never(view: &View<'_>, looked: &Looked<'_>, head: Span) -> Option<Diagnostic>
         let finding = Diagnostic::warning("W0013", atom.span, "this rule can never fire");
         return Some(finding.with_label(label).with_help(help));
     }
-    let contradicts = looked.possible.is_contradictory() || numbers_contradict(&looked.scope);
-    contradicts.then(|| {
+    looked.is_hopeless().then(|| {
         Diagnostic::warning("W0013", head, "this rule can never fire")
             .with_label("its conditions ask for values that exclude each other")
             .with_help(format!("{why}: look for a name, tool or number that is asked to be two things"))

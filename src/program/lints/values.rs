@@ -10,7 +10,7 @@ use crate::program::{Literal, Operator, Origin, Program, RelationId, Term, Varia
 use crate::value::{Kind, Symbol, Word};
 
 /// Sets larger than this are not told apart from all.
-const MOST: usize = 512;
+const MOST: usize = 256;
 
 /// Some values, or all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Columns {
         let scopes: Vec<Scope<'_>> = program.rules.iter().map(|rule| Scope::new(program, rule)).collect();
         // Every round but the last adds a value to a set or makes it `All`; a bound on the rounds keeps hostile
         // policies from costing more than they are worth.
-        for _ in 0..64 {
+        for _ in 0..32 {
             let mut grew = false;
             for scope in &scopes {
                 grew |= columns.learn(scope);

@@ -57,6 +57,11 @@ impl<'a> Looked<'a> {
         self.scope.rule
     }
 
+    /// Whether its own conditions exclude each other.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.possible.is_contradictory() || numbers_contradict(&self.scope)
+    }
+
     /// The actions that it speaks of.
     pub(crate) fn targets(&self) -> Set<Target> {
         let mut found = Set::All;
@@ -129,7 +134,7 @@ impl<'a> View<'a> {
 
     fn read_rules(&mut self, units: &'a [Unit]) {
         let mut written = BTreeMap::new();
-        for rule in units.iter().flat_map(|unit| rules_of(unit)) {
+        for rule in units.iter().flat_map(rules_of) {
             if rule.span.file != PRELUDE_FILE && rule.body.is_some() {
                 written.extend(rule.heads.iter().map(|head| (head.span, rule)));
                 let mut terms = Vec::new();
