@@ -26,5 +26,8 @@ pub mod replay;
 pub mod scenario;
 pub mod report;
 
+#[cfg(feature = "lsp")]
+pub mod lsp;
+
 #[cfg(feature = "app")]
 pub mod cli;

@@ -61,6 +61,10 @@ pub(crate) enum Command {
     /// Run policy tests (*.test.yaml, *.test.yml, *.test.json)
     #[command(after_help = "Example: gatelog test policies --filter payment")]
     Test(Test),
+    /// Serve an editor over standard input and output (language server protocol)
+    #[cfg(feature = "lsp")]
+    #[command(after_help = "Example: point the editor's language client for .dl files at `gatelog lsp`")]
+    Lsp,
     /// Show the version
     #[command(after_help = "Example: gatelog version --json")]
     Version {
@@ -78,6 +82,9 @@ pub(crate) struct Check {
     /// How to print findings
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: DocumentFormat,
+    /// Write what findings offer to mend into the policy files, and check again
+    #[arg(long)]
+    pub(crate) fix: bool,
     /// Exit with 1 on warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,

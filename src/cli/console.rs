@@ -47,6 +47,11 @@ impl<'a> Console<'a> {
         read_to(self.input, most)
     }
 
+    /// The input and the output, for a command that holds a conversation on them.
+    pub fn streams(&mut self) -> (&mut dyn Read, &mut dyn Write) {
+        (self.input, self.out)
+    }
+
     /// Writes a result.
     pub fn print(&mut self, text: &str) {
         if self.gone || self.fault.is_some() {

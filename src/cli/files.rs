@@ -1,5 +1,5 @@
 //! Files and folders.
-#![expect(clippy::disallowed_methods, reason = "files are opened here")]
+#![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read, Write as _};

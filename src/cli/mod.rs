@@ -12,6 +12,8 @@ pub mod exit;
 mod facts;
 mod files;
 mod fmt;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod policy;
 mod recordings;
 mod records;
@@ -75,6 +77,8 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Facts(flags) => facts::run(flags, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
+        #[cfg(feature = "lsp")]
+        Command::Lsp => lsp::run(console),
         Command::Version { json } => {
             version(*json, console);
             Exit::Done

@@ -125,6 +125,8 @@ pub(crate) fn report_file(error: &FileError, audience: Audience, console: &mut C
 #[derive(Debug, Default)]
 pub(crate) struct PolicyFolder {
     known: BTreeMap<String, Place>,
+    /// Names and texts that go before those on disk, by the true path of their file.
+    open: BTreeMap<PathBuf, (String, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -143,6 +145,12 @@ impl PolicyFolder {
         let folder = canonical.parent().map(Path::to_owned).unwrap_or_default();
         let place = Place { root: folder.clone(), folder, path: Some(canonical) };
         self.known.insert(name.to_owned(), place);
+    }
+
+    /// Has the text of a file stand for the one on disk wherever the file is included.
+    #[cfg(feature = "lsp")]
+    pub(crate) fn open(&mut self, canonical: PathBuf, name: &str, text: &str) {
+        self.open.insert(canonical, (name.to_owned(), text.to_owned()));
     }
 
     /// Remembers in which folder a text stands that is not in a policy file.
@@ -166,13 +174,16 @@ impl Includes for PolicyFolder {
         if !canonical.starts_with(&place.root) {
             return Err(format!("`{path}` lies outside the policy's folder"));
         }
-        let text = files::file_text(&canonical).map_err(|error| error.text)?;
+        let (text, shown) = match self.open.get(&canonical) {
+            Some((name, text)) => (text.clone(), Some(name.clone())),
+            None => (files::file_text(&canonical).map_err(|error| error.text)?, None),
+        };
         // One file has one name, however it is reached.
         let same = |(_, other): &(&String, &Place)| other.path.as_ref() == Some(&canonical);
         if let Some((name, _)) = self.known.iter().find(same) {
             return Ok((text, name.clone()));
         }
-        let name = beside(from, path);
+        let name = shown.unwrap_or_else(|| beside(from, path));
         let folder = canonical.parent().map(Path::to_owned).unwrap_or_default();
         self.known.insert(name.clone(), Place { folder, path: Some(canonical), root: place.root });
         Ok((text, name))

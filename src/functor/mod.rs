@@ -246,6 +246,18 @@ pub fn check_literal(role: Role, text: &str) -> Result<(), String> {
     }
 }
 
+/// The text in the Unicode form NFC: accents joined with their letters.
+#[must_use]
+pub fn composed(text: &str) -> String {
+    text::composed(text)
+}
+
+/// The text in the Unicode form NFKC, which texts that look alike share.
+#[must_use]
+pub fn compatible(text: &str) -> String {
+    text::nfkc(text)
+}
+
 /// The value of a total or partial functor.
 ///
 /// # Errors

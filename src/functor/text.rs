@@ -72,7 +72,13 @@ pub(crate) const ENTRIES: &[Entry] = &[
     .word(),
 ];
 
-fn nfkc(text: &str) -> String {
+/// The text in the Unicode form NFC.
+pub(crate) fn composed(text: &str) -> String {
+    ComposingNormalizer::new_nfc().normalize(text).into_owned()
+}
+
+/// The text in the Unicode form NFKC.
+pub(crate) fn nfkc(text: &str) -> String {
     ComposingNormalizer::new_nfkc().normalize(text).into_owned()
 }
 

@@ -94,6 +94,12 @@ pub const ANNOTATIONS: &[AnnotationKey] = &[
     },
 ];
 
+/// Whether an annotation of that key is the message of a denial, in which `{name}` shows a variable.
+#[must_use]
+pub fn is_message(key: &str) -> bool {
+    canonical(key) == Some("deny_message")
+}
+
 /// The relations that a decision is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {

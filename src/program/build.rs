@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::annotations::{self, Subject};
 use crate::program::decisions;
+use crate::program::describe::Told;
 use crate::program::findings::Findings;
 use crate::program::ground;
 use crate::program::infer::infer;
@@ -38,6 +39,8 @@ pub(crate) struct Builder<'a> {
     pub(crate) rules: Vec<Rule>,
     pub(crate) lineage_rules: Vec<Rule>,
     pub(crate) decision_rules: Vec<DecisionRule>,
+    /// The types of what stands in the rules of the policy, where somebody asks for them.
+    pub(crate) told: Option<Told>,
 }
 
 impl<'a> Builder<'a> {
@@ -50,6 +53,7 @@ impl<'a> Builder<'a> {
             rules: Vec::new(),
             lineage_rules: Vec::new(),
             decision_rules: Vec::new(),
+            told: None,
         }
     }
 
@@ -120,6 +124,9 @@ impl<'a> Builder<'a> {
         let draft = resolve(rule, body, elsewhere, budget, self.schema, self.findings);
         let quiet = self.findings.errors() != before;
         let inferred = infer(&draft, self.schema, self.sources, quiet, self.findings);
+        if let Some(told) = self.told.as_mut().filter(|_| rule.span.file != PRELUDE_FILE) {
+            told.note(rule.span, &draft, &inferred);
+        }
         let mut lowered = lower(&draft, &inferred, self.schema, &mut self.pool, self.findings);
         if self.findings.errors() == before {
             union::add(self, &mut lowered, rule.span);

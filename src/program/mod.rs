@@ -16,6 +16,7 @@ mod classes;
 mod codes;
 mod decisions;
 mod declarations;
+mod describe;
 mod draft;
 mod findings;
 mod ground;
@@ -35,11 +36,12 @@ mod terms;
 mod unbound;
 mod union;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
 use crate::program::build::Builder;
+use crate::program::describe::Told;
 use crate::program::findings::Findings;
 use crate::program::include::Unit;
 use crate::program::relations::Inputs;
@@ -48,8 +50,9 @@ use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
 use crate::value::Pool;
 
-pub use annotations::{ANNOTATIONS, AnnotationKey};
+pub use annotations::{ANNOTATIONS, AnnotationKey, is_message};
 pub use codes::CODES;
+pub use describe::{Description, describe};
 
 pub use suggest::nearest;
 
@@ -325,10 +328,41 @@ fn check_with(
     inputs: Inputs,
     includes: &mut dyn Includes,
 ) -> Result<Program, Box<Refusal>> {
+    checked(files, prelude, inputs, includes, None).outcome.map_err(|remains| {
+        let Remains { sources, findings, .. } = *remains;
+        Box::new(Refusal { sources, findings })
+    })
+}
+
+/// What checking leaves behind.
+struct Checked {
+    units: Vec<Unit>,
+    type_names: BTreeMap<String, TypeId>,
+    /// There if it was asked for.
+    told: Option<Told>,
+    outcome: Result<Program, Box<Remains>>,
+}
+
+/// What there is of a policy that does not load.
+struct Remains {
+    sources: Sources,
+    types: Types,
+    relations: Vec<Relation>,
+    findings: Vec<Diagnostic>,
+}
+
+fn checked(
+    files: &[(String, String)],
+    prelude: Prelude,
+    inputs: Inputs,
+    includes: &mut dyn Includes,
+    told: Option<Told>,
+) -> Checked {
     let mut findings = Findings::default();
     let (sources, units) = include::load(files, prelude, includes, &mut findings);
     let mut schema = declared(&units, inputs, &mut findings);
     let mut builder = Builder::new(&mut schema, &sources, &mut findings);
+    builder.told = told;
     let mut gates = BTreeSet::new();
     for rule in units.iter().flat_map(rules) {
         builder.rule(rule);
@@ -338,19 +372,20 @@ fn check_with(
     }
     builder.equivalences();
     builder.gates(&gates);
-    let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
+    let Builder { pool, rules: built, lineage_rules, mut decision_rules, told, .. } = builder;
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
-    if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
-    }
     decision_rules.sort_by_key(|rule| rule.span);
-    let (strata, needs) = strata::order(&schema, &built, &lineage_rules, &mut findings);
-    if findings.errors() > 0 {
-        return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
-    }
-    Ok(Program {
-        types: schema.types,
-        relations: schema.relations,
+    let ordered =
+        (findings.errors() == 0).then(|| strata::order(&schema, &built, &lineage_rules, &mut findings));
+    let Schema { types, relations, type_names, .. } = schema;
+    let Some((strata, needs)) = ordered.filter(|_| findings.errors() == 0) else {
+        let findings = lints::silence(&units, &sources, findings.sorted());
+        let outcome = Err(Box::new(Remains { sources, types, relations, findings }));
+        return Checked { units, type_names, told, outcome };
+    };
+    let mut program = Program {
+        types,
+        relations,
         rules: built,
         strata,
         lineage_rules,
@@ -358,10 +393,13 @@ fn check_with(
         needs,
         pool,
         directives: units.iter().skip(1).flat_map(directives).cloned().collect(),
-        warnings: findings.sorted(),
+        warnings: Vec::new(),
         digest: digest(&sources),
         sources,
-    })
+    };
+    lints::lint(&program, &units, &mut findings);
+    program.warnings = lints::silence(&units, &program.sources, findings.sorted());
+    Checked { units, type_names, told, outcome: Ok(program) }
 }
 
 /// Enters what the files declare, and looks at everything that is no rule.

@@ -139,10 +139,7 @@ impl Schema {
 
     /// The constructor of a record type.
     pub(crate) fn record(&self, id: TypeId) -> Option<ConstructorId> {
-        match self.types.types.get(id.0 as usize)?.shape {
-            Shape::Record(constructor) => Some(constructor),
-            Shape::Primitive | Shape::Subtype(_) | Shape::Union(_) | Shape::Variants(_) => None,
-        }
+        self.types.record_of(id)
     }
 }
 

@@ -115,6 +115,15 @@ impl Types {
         u32::try_from(at).ok().map(ConstructorId)
     }
 
+    /// The constructor of a record type; none for any other type.
+    #[must_use]
+    pub fn record_of(&self, id: TypeId) -> Option<ConstructorId> {
+        match self.types.get(id.0 as usize)?.shape {
+            Shape::Record(constructor) => Some(constructor),
+            Shape::Primitive | Shape::Subtype(_) | Shape::Union(_) | Shape::Variants(_) => None,
+        }
+    }
+
     /// The constructor of the record type of that name.
     #[must_use]
     pub fn record(&self, name: &str) -> Option<ConstructorId> {

@@ -187,7 +187,7 @@ fn word(input: &str) -> IResult<&str, &str> {
 }
 
 /// The length of the word that the text starts with; 0 if it starts with none.
-fn word_length(rest: &str) -> usize {
+pub(crate) fn word_length(rest: &str) -> usize {
     let begins = rest.chars().next().is_some_and(starts_word);
     word(rest).ok().filter(|_| begins).map_or(0, |(_, found)| found.len())
 }

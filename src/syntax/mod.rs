@@ -15,9 +15,11 @@ mod annotation;
 mod diagnosis;
 mod statement;
 mod print;
+mod pieces;
 mod format;
 
 pub use format::{Unformatted, format};
+pub use pieces::{Piece, PieceKind, is_name, pieces};
 pub use print::print;
 
 use crate::source::Diagnostic;

@@ -1,7 +1,7 @@
 //! Commands from their arguments to their exit code.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gatelog::cli::{Console, Exit, execute};
 use gatelog::report::text::Color;
@@ -217,6 +217,33 @@ fn a_failing_test_shows_what_came_and_why() {
     ] {
         assert!(ran.out.contains(part), "{part}\n{}", ran.out);
     }
+}
+
+#[test]
+fn warnings_fail_where_they_are_denied_and_are_mended_where_they_can_be() {
+    let folder = scratch("mended");
+    let path = folder.join("policy.dl");
+    let before = "IsAuthorized(i) :- Actions(i, a), IsTool(a, \"pay\"), Current(r), MessageMetadata(r, m),\n    \
+                  @json_get_str_path(m, \"function_call.args.to\") = \"alice\", other = 3.\n";
+    std::fs::write(&path, before).unwrap();
+    let line = |flag: &str| format!("check {} {flag}", path.display());
+    assert_eq!(gatelog(&line(""), "").exit.code(), 0);
+    assert_eq!(gatelog(&line("--deny-warnings"), "").exit.code(), 1);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    let ran = gatelog(&line("--fix --deny-warnings"), "");
+    assert_eq!(ran.exit.code(), 0, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("3 places"), "{}", ran.err);
+    let after = "IsAuthorized(i) :- Actions(i, a), IsTool(a, \"pay\"), ActionRecord(i, r), MessageMetadata(r, m),\n    \
+                 @json_get_str_path(m, \"s:function_call.s:args.s:to\") = \"alice\", _other = 3.\n";
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), after);
+    assert_eq!(gatelog("check - --fix", before).exit.code(), 2);
+}
+
+/// A folder of its own below the build's.
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 #[test]

@@ -12,6 +12,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("jiff", &["functor", "recording"]),
+    ("lsp_server", &["lsp"]),
+    ("lsp_types", &["lsp"]),
     ("nom", &["syntax"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),

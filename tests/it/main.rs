@@ -12,6 +12,9 @@ mod conformance;
 mod docs;
 mod format;
 mod layers;
+mod lints;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod oracle;
 mod program;
 mod random;

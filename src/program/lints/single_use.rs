@@ -1,4 +1,4 @@
-//! Warnings about single rules.
+//! Variables that stand once in a rule.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,8 @@ pub(crate) fn single_use(rule: &ast::Rule, findings: &mut Findings) {
         );
         let finding = Diagnostic::warning("W0001", span, format!("variable `{name}` is used once"))
             .with_label("nothing else in the rule names it")
-            .with_help(help);
+            .with_help(help)
+            .with_fix(format!("name it `_{name}`"), vec![(span, format!("_{name}"))]);
         findings.push(finding);
     }
 }

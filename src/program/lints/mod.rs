@@ -1,0 +1,36 @@
+//! Policies that load and may not mean what their author thinks.
+//!
+//! In: a checked program and the texts it came from. Out: warnings, each with why it matters in front of an agent.
+//! Never: an error, or a word about the prelude.
+
+mod allows;
+mod cover;
+mod decisions;
+mod evidence;
+mod fields;
+mod graph;
+mod paths;
+mod reach;
+mod scope;
+mod single_use;
+mod values;
+mod view;
+
+use crate::program::Program;
+use crate::program::findings::Findings;
+use crate::program::include::Unit;
+use crate::program::lints::view::View;
+
+pub(crate) use allows::silence;
+pub(crate) use single_use::single_use;
+
+/// Looks at everything that needs the whole program.
+pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
+    let view = View::new(program, units);
+    fields::lint(&view, findings);
+    paths::lint(&view, findings);
+    evidence::lint(&view, findings);
+    decisions::lint(&view, findings);
+    reach::lint(&view, findings);
+    cover::lint(&view, findings);
+}

@@ -1,0 +1,308 @@
+//! A whole program as lints read it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::functor::Role;
+use crate::program::include::Unit;
+use crate::program::lints::graph::{self, Graph};
+use crate::program::lints::scope::{Scope, functor_of};
+use crate::program::lints::values::{Columns, Possible, Set, Target, numbers_contradict};
+use crate::program::normalise;
+use crate::program::schema::PRELUDE_FILE;
+use crate::program::{DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::value::Symbol;
+
+/// Relations that count although no rule reads them.
+const ROOTS: [&str; 9] = [
+    "IsAuthorized",
+    "Unauthorized",
+    "DenialReason",
+    "ApplyTransform",
+    "AllowPassthrough",
+    "DenyUnauthorized",
+    "CurrentDependsPolicyRelevant",
+    "ReachableFromPolicyRelevant",
+    "ToolResultFieldName",
+];
+
+/// What more tuples of a rule's head do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Allow more.
+    Grants,
+    /// Deny more.
+    Denies,
+    /// One here, the other there.
+    Both,
+    /// Nothing that is known.
+    Neither,
+}
+
+/// One rule of the policy, as it runs.
+#[derive(Debug)]
+pub(crate) struct Looked<'a> {
+    pub(crate) scope: Scope<'a>,
+    pub(crate) possible: Possible,
+    /// As it is written.
+    pub(crate) written: &'a ast::Rule,
+    pub(crate) side: Side,
+    /// What it says, where it is a rule about the decision.
+    pub(crate) decision: Option<&'a DecisionRule>,
+}
+
+impl<'a> Looked<'a> {
+    pub(crate) fn rule(&self) -> &'a Rule {
+        self.scope.rule
+    }
+
+    /// Whether its own conditions exclude each other.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.possible.is_contradictory() || numbers_contradict(&self.scope)
+    }
+
+    /// The actions that it speaks of.
+    pub(crate) fn targets(&self) -> Set<Target> {
+        let mut found = Set::All;
+        for term in &self.rule().head.terms {
+            found.narrow(&self.possible.target(&self.scope, term));
+        }
+        found
+    }
+
+    /// The actions that have to be asked for, whether the head names them or not.
+    pub(crate) fn any_target(&self) -> Set<Target> {
+        let mut found = self.targets();
+        for literal in &self.rule().body {
+            let Literal::Positive(atom) = literal else { continue };
+            match (self.scope.name(atom.relation), &atom.terms[..]) {
+                ("IsTool", [Term::Wildcard, name]) => {
+                    let names = self.possible.text(&self.scope, name);
+                    let tools = |names: &BTreeSet<Symbol>| names.iter().copied().map(Target::Tool).collect();
+                    found.narrow(&names.known().map_or(Set::All, |names| Set::Only(tools(names))));
+                }
+                (_, terms) => {
+                    terms.iter().for_each(|term| found.narrow(&self.possible.target(&self.scope, term)));
+                }
+            }
+        }
+        found
+    }
+
+    pub(crate) fn is(&self, kind: DecisionKind) -> bool {
+        self.decision.is_some_and(|decision| decision.kind == kind)
+    }
+}
+
+/// A program with everything that lints ask of it.
+#[derive(Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) units: &'a [Unit],
+    pub(crate) graph: Graph,
+    pub(crate) columns: Columns,
+    /// The rules of the policy, in the order in which they were checked. Facts are left out.
+    pub(crate) rules: Vec<Looked<'a>>,
+    /// The keys that rules of a relation read from JSON; none where one is computed.
+    keys: BTreeMap<RelationId, Option<BTreeSet<String>>>,
+    /// Functors and words as they are written, by their place.
+    terms: BTreeMap<Span, &'a [ast::Term]>,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn new(program: &'a Program, units: &'a [Unit]) -> Self {
+        let columns = Columns::of(program);
+        let hopeless = |rule: &Rule| {
+            let scope = Scope::new(program, rule);
+            Possible::of(&scope, &columns).is_contradictory() || numbers_contradict(&scope)
+        };
+        let graph = graph::close(program, &ROOTS, &hopeless);
+        let mut view = Self {
+            program,
+            units,
+            graph,
+            columns,
+            rules: Vec::new(),
+            keys: BTreeMap::new(),
+            terms: BTreeMap::new(),
+        };
+        view.read_rules(units);
+        view.read_keys();
+        view
+    }
+
+    fn read_rules(&mut self, units: &'a [Unit]) {
+        let mut written = BTreeMap::new();
+        for rule in units.iter().flat_map(rules_of) {
+            if rule.span.file != PRELUDE_FILE && rule.body.is_some() {
+                written.extend(rule.heads.iter().map(|head| (head.span, rule)));
+                let mut terms = Vec::new();
+                rule.heads.iter().for_each(|head| terms.extend(&head.terms));
+                rule.body.iter().for_each(|body| self.read_condition(body));
+                terms.into_iter().for_each(|term| self.read_term(term));
+            }
+        }
+        let fired: BTreeMap<_, _> =
+            self.program.decision_rules.iter().map(|decision| (decision.fired, decision)).collect();
+        for rule in &self.program.rules {
+            let derives =
+                matches!(&rule.body[..], [Literal::Positive(atom)] if fired.contains_key(&atom.relation));
+            let Some(&written) = written.get(&rule.span).filter(|_| !derives) else { continue };
+            let scope = Scope::new(self.program, rule);
+            let possible = Possible::of(&scope, &self.columns);
+            let head = rule.head.relation;
+            let side = match (self.graph.grants.contains(&head), self.graph.denies.contains(&head)) {
+                (true, true) => Side::Both,
+                (true, false) => Side::Grants,
+                (false, true) => Side::Denies,
+                (false, false) => Side::Neither,
+            };
+            let decision = fired.get(&head).copied();
+            self.rules.push(Looked { scope, possible, written, side, decision });
+        }
+    }
+
+    fn read_condition(&mut self, condition: &'a ast::Condition) {
+        match condition {
+            ast::Condition::And(parts) | ast::Condition::Or(parts) => {
+                parts.iter().for_each(|part| self.read_condition(part));
+            }
+            ast::Condition::Not(inner, _) => self.read_condition(inner),
+            ast::Condition::Atom(_)
+            | ast::Condition::Comparison(_)
+            | ast::Condition::TextTest { .. }
+            | ast::Condition::Constant(..) => {
+                let mut terms = Vec::new();
+                normalise::terms_of(condition, &mut terms);
+                terms.into_iter().for_each(|term| self.read_term(term));
+            }
+        }
+    }
+
+    fn read_term(&mut self, term: &'a ast::Term) {
+        if let ast::TermKind::Functor(_, arguments) | ast::TermKind::Intrinsic(_, arguments) = &term.kind {
+            self.terms.insert(term.span, arguments);
+        }
+        if let ast::TermKind::Aggregate(aggregate) = &term.kind {
+            self.read_condition(&aggregate.body);
+            aggregate.target.iter().for_each(|term| self.read_term(term));
+        }
+        normalise::parts(term).into_iter().for_each(|part| self.read_term(part));
+    }
+
+    /// An argument of a functor as it is written.
+    pub(crate) fn argument(&self, call: Span, at: usize) -> Option<&'a ast::Term> {
+        self.terms.get(&call).and_then(|arguments| arguments.get(at))
+    }
+
+    fn read_keys(&mut self) {
+        let mut keys: BTreeMap<RelationId, Option<BTreeSet<String>>> = BTreeMap::new();
+        for looked in &self.rules {
+            let all = keys.entry(looked.rule().head.relation).or_insert_with(|| Some(BTreeSet::new()));
+            match (all.as_mut(), keys_of(looked)) {
+                (Some(all), Some(own)) => all.extend(own),
+                (Some(_), None) => *all = None,
+                (None, _) => {}
+            }
+        }
+        self.keys = keys;
+    }
+
+    /// Whether the rule, or a relation that it reads as it is, looks at that key. True where that cannot be told.
+    pub(crate) fn looks_at(&self, looked: &Looked<'_>, key: &str) -> bool {
+        let holds = |keys: Option<&BTreeSet<String>>| keys.is_none_or(|keys| keys.contains(key));
+        if holds(keys_of(looked).as_ref()) {
+            return true;
+        }
+        let read = looked.rule().body.iter().filter_map(|literal| match literal {
+            Literal::Positive(atom) => Some(atom.relation),
+            Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
+        });
+        read.into_iter().any(|relation| self.relation_looks_at(relation, key))
+    }
+
+    /// Likewise for a relation.
+    pub(crate) fn relation_looks_at(&self, relation: RelationId, key: &str) -> bool {
+        let holds = |relation: &RelationId| {
+            self.keys.get(relation).is_some_and(|keys| keys.as_ref().is_none_or(|keys| keys.contains(key)))
+        };
+        holds(&relation) || self.leads(relation).any(|other| holds(&other))
+    }
+
+    /// The relations whose tuples can lead to tuples of this one.
+    pub(crate) fn leads(&self, relation: RelationId) -> impl Iterator<Item = RelationId> {
+        let range = (relation, RelationId(0))..=(relation, RelationId(u32::MAX));
+        self.graph.leads.range(range).map(|&(_, other)| other)
+    }
+
+    /// Whether a relation is that one, or can be led to by it.
+    pub(crate) fn leads_to(&self, relation: RelationId, names: &[&str]) -> bool {
+        let named = |id: RelationId| {
+            self.program.schema(id).is_some_and(|relation| names.contains(&relation.name.as_str()))
+        };
+        named(relation) || self.leads(relation).any(named)
+    }
+
+    /// The rules about the decision that say so.
+    pub(crate) fn decisions(&self, kinds: &[DecisionKind]) -> impl Iterator<Item = &Looked<'a>> {
+        let says =
+            |looked: &&Looked<'a>| looked.decision.is_some_and(|decision| kinds.contains(&decision.kind));
+        self.rules.iter().filter(says)
+    }
+
+    /// What the rules that allow can allow; facts of `IsAuthorized` allow anything.
+    pub(crate) fn allowed(&self) -> Set<Target> {
+        self.program.relation("IsAuthorized").map_or(Set::All, |relation| self.columns.targets(relation, 0))
+    }
+
+    /// A target in the user's words.
+    pub(crate) fn show(&self, target: Target) -> String {
+        match target {
+            Target::Tool(name) => format!("`{}`", self.program.pool.text(name)),
+            Target::Request => "HTTP requests".to_owned(),
+            Target::Message => "messages".to_owned(),
+        }
+    }
+}
+
+/// The keys that a rule reads from JSON; none where one cannot be told.
+fn keys_of(looked: &Looked<'_>) -> Option<BTreeSet<String>> {
+    let scope = &looked.scope;
+    let mut keys = BTreeSet::new();
+    for call in scope.calls() {
+        let Some(functor) = functor_of(call).filter(|functor| functor.name.starts_with("json_")) else {
+            continue;
+        };
+        let texts = functor.parameters.iter().zip(&call.arguments).skip(1);
+        for (parameter, argument) in texts {
+            if parameter.role != Role::Path && parameter.name != "key" && parameter.name != "field" {
+                continue;
+            }
+            if let Some(text) = scope.literal(argument) {
+                keys.insert(text.to_owned());
+            } else {
+                let texts = looked.possible.text(scope, argument);
+                let known = texts.known()?;
+                keys.extend(known.iter().map(|&text| scope.program.pool.text(text).to_owned()));
+            }
+        }
+    }
+    Some(keys)
+}
+
+/// The rules and facts of a file.
+pub(crate) fn rules_of(unit: &Unit) -> impl Iterator<Item = &ast::Rule> {
+    unit.program.items.iter().filter_map(|item| match item {
+        ast::Item::Rule(rule) => Some(rule),
+        _ => None,
+    })
+}
+
+/// The variable that a term is.
+pub(crate) fn variable(term: Option<&Term>) -> Option<crate::program::VariableId> {
+    match term {
+        Some(Term::Variable(id)) => Some(*id),
+        Some(Term::Constant(_) | Term::Wildcard | Term::Construct(..) | Term::Call(_)) | None => None,
+    }
+}
