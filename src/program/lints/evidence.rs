@@ -234,7 +234,7 @@ fn taint(looked: &Looked<'_>, findings: &mut Findings) {
 /// A deny of a second call that looks for the first among the ancestors. True where there is one.
 fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> bool {
     let targets = looked.targets();
-    let Some(called) = called(&targets) else { return false };
+    let Some(called) = called(targets) else { return false };
     let ancestry: BTreeSet<VariableId> = ANCESTRY
         .iter()
         .flat_map(|name| looked.scope.atoms(name))

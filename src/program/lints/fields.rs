@@ -112,8 +112,9 @@ fn is_caught(view: &View<'_>, looked: &Looked<'_>, key: &str) -> bool {
     let targets = looked.targets();
     view.rules.iter().any(|other| {
         matches!(other.side, Side::Denies | Side::Both)
-            && other.targets().meets(&targets)
+            && other.targets().meets(targets)
             && other.rule().body.iter().any(|literal| match literal {
+                Literal::Test(_) if !other.reads(key) => false,
                 Literal::Test(test) => {
                     let fields = fields_of(&other.scope, &[&test.left, &test.right]);
                     let mut own = fields.iter().filter(|field| field.key == key);
@@ -130,13 +131,9 @@ fn is_caught(view: &View<'_>, looked: &Looked<'_>, key: &str) -> bool {
 
 /// Whether some rule allows an action that this one is about and never looks at the key.
 fn is_allowed_without(view: &View<'_>, looked: &Looked<'_>, key: &str) -> bool {
-    let mut targets = looked.targets();
-    if targets == Set::All {
-        // The rule reads the arguments of a call, so it is about calls.
-        targets = view.allowed();
-    }
+    let targets = looked.targets();
     view.decisions(&[DecisionKind::Allow]).any(|allow| {
-        let both = allow.targets().meets(&targets) && !only_others(&allow.targets());
+        let both = allow.targets().meets(targets) && !only_others(allow.targets());
         both && !view.looks_at(allow, key)
     })
 }

@@ -42,9 +42,10 @@ impl<T: Ord + Copy> Set<T> {
 
     /// Whether some value can be in both.
     pub(crate) fn meets(&self, other: &Self) -> bool {
-        let mut both = self.clone();
-        both.narrow(other);
-        !both.is_empty()
+        match (self, other) {
+            (Self::All, other) | (other, Self::All) => !other.is_empty(),
+            (Self::Only(own), Self::Only(others)) => !own.is_disjoint(others),
+        }
     }
 
     pub(crate) fn narrow(&mut self, other: &Self) {

@@ -50,6 +50,9 @@ pub(crate) struct Looked<'a> {
     pub(crate) side: Side,
     /// What it says, where it is a rule about the decision.
     pub(crate) decision: Option<&'a DecisionRule>,
+    targets: Set<Target>,
+    /// The keys that it reads from JSON; none where one is computed.
+    keys: Option<BTreeSet<String>>,
 }
 
 impl<'a> Looked<'a> {
@@ -63,17 +66,18 @@ impl<'a> Looked<'a> {
     }
 
     /// The actions that it speaks of.
-    pub(crate) fn targets(&self) -> Set<Target> {
-        let mut found = Set::All;
-        for term in &self.rule().head.terms {
-            found.narrow(&self.possible.target(&self.scope, term));
-        }
-        found
+    pub(crate) fn targets(&self) -> &Set<Target> {
+        &self.targets
+    }
+
+    /// Whether it looks at that key itself. True where that cannot be told.
+    pub(crate) fn reads(&self, key: &str) -> bool {
+        self.keys.as_ref().is_none_or(|keys| keys.contains(key))
     }
 
     /// The actions that have to be asked for, whether the head names them or not.
     pub(crate) fn any_target(&self) -> Set<Target> {
-        let mut found = self.targets();
+        let mut found = self.targets().clone();
         for literal in &self.rule().body {
             let Literal::Positive(atom) = literal else { continue };
             match (self.scope.name(atom.relation), &atom.terms[..]) {
@@ -159,7 +163,10 @@ impl<'a> View<'a> {
                 (false, false) => Side::Neither,
             };
             let decision = fired.get(&head).copied();
-            self.rules.push(Looked { scope, possible, written, side, decision });
+            let mut targets = Set::All;
+            rule.head.terms.iter().for_each(|term| targets.narrow(&possible.target(&scope, term)));
+            let keys = keys_of(&scope, &possible);
+            self.rules.push(Looked { scope, possible, written, side, decision, targets, keys });
         }
     }
 
@@ -200,8 +207,8 @@ impl<'a> View<'a> {
         let mut keys: BTreeMap<RelationId, Option<BTreeSet<String>>> = BTreeMap::new();
         for looked in &self.rules {
             let all = keys.entry(looked.rule().head.relation).or_insert_with(|| Some(BTreeSet::new()));
-            match (all.as_mut(), keys_of(looked)) {
-                (Some(all), Some(own)) => all.extend(own),
+            match (all.as_mut(), &looked.keys) {
+                (Some(all), Some(own)) => all.extend(own.iter().cloned()),
                 (Some(_), None) => *all = None,
                 (None, _) => {}
             }
@@ -211,8 +218,7 @@ impl<'a> View<'a> {
 
     /// Whether the rule, or a relation that it reads as it is, looks at that key. True where that cannot be told.
     pub(crate) fn looks_at(&self, looked: &Looked<'_>, key: &str) -> bool {
-        let holds = |keys: Option<&BTreeSet<String>>| keys.is_none_or(|keys| keys.contains(key));
-        if holds(keys_of(looked).as_ref()) {
+        if looked.reads(key) {
             return true;
         }
         let read = looked.rule().body.iter().filter_map(|literal| match literal {
@@ -267,8 +273,7 @@ impl<'a> View<'a> {
 }
 
 /// The keys that a rule reads from JSON; none where one cannot be told.
-fn keys_of(looked: &Looked<'_>) -> Option<BTreeSet<String>> {
-    let scope = &looked.scope;
+fn keys_of(scope: &Scope<'_>, possible: &Possible) -> Option<BTreeSet<String>> {
     let mut keys = BTreeSet::new();
     for call in scope.calls() {
         let Some(functor) = functor_of(call).filter(|functor| functor.name.starts_with("json_")) else {
@@ -282,7 +287,7 @@ fn keys_of(looked: &Looked<'_>) -> Option<BTreeSet<String>> {
             if let Some(text) = scope.literal(argument) {
                 keys.insert(text.to_owned());
             } else {
-                let texts = looked.possible.text(scope, argument);
+                let texts = possible.text(scope, argument);
                 let known = texts.known()?;
                 keys.extend(known.iter().map(|&text| scope.program.pool.text(text).to_owned()));
             }
