@@ -40,4 +40,5 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0002", "no annotation of that name"),
     ("W0003", "no pragma of that name"),
     ("W0004", "an annotation without effect"),
+    ("W0005", "two rules with one `@id`"),
 ];

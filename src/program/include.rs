@@ -28,7 +28,8 @@ pub(crate) fn load(
     loader.parse(PRELUDE_NAME.to_owned(), PRELUDE.to_owned());
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
-        if !again {
+        // A copy of the prelude among the files is the prelude, which is there.
+        if !again && text != PRELUDE {
             loader.add(name.clone(), text.clone());
         }
     }
@@ -91,6 +92,9 @@ impl Loader<'_> {
                 return None;
             }
         };
+        if text == PRELUDE {
+            return None;
+        }
         if path.contains(&name) {
             let circle: Vec<_> = path.iter().chain([&name]).map(|name| format!("`{name}`")).collect();
             let message = format!("`{written}` is included in a circle: {}", circle.join(" -> "));

@@ -12,9 +12,10 @@ use crate::program::draft::{
     Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, Slot, literal_terms, walk_literals,
 };
 use crate::program::findings::Findings;
+use crate::program::mend;
 use crate::program::schema::{BROKEN, Schema};
 use crate::program::types::TypeId;
-use crate::program::{Arithmetic, VariableId};
+use crate::program::{Arithmetic, Relation, VariableId};
 use crate::source::Diagnostic;
 use crate::source::Sources;
 use crate::source::Span;
@@ -109,10 +110,9 @@ impl<'a> Inference<'a> {
             }
             return;
         };
-        for (term, column) in atom.terms.iter().zip(&relation.columns) {
+        for (at, (term, column)) in atom.terms.iter().zip(&relation.columns).enumerate() {
             if !matches!(term.kind, DraftKind::Wildcard) {
-                let what = format!("column `{}` of `{}`", column.name, relation.name);
-                self.require(term.slot, column.type_id, term.span, &what);
+                self.require(term.slot, column.type_id, term.span, Taker::Column(relation, at));
             }
         }
     }
@@ -126,7 +126,13 @@ impl<'a> Inference<'a> {
             DraftKind::Float(_) => (Mask::of(Kind::Float), "a float literal"),
             _ => return,
         };
-        self.narrow(term, mask, text.to_owned());
+        let evidence = Evidence { span: term.span, text: text.to_owned() };
+        if let Err(clash) = self.classes.narrow(term.slot, mask, evidence) {
+            // What takes the literal came first, and says what it wants.
+            let wanted = clash.left_evidence.as_ref().map_or(clash.left.words(), |taker| &taker.text);
+            let message = format!("{wanted}, and {} is {}", self.shown(term.span), mask.words());
+            self.report_clash(&clash, term.span, message);
+        }
         self.fits(term.slot, term.span);
     }
 
@@ -141,11 +147,11 @@ impl<'a> Inference<'a> {
             DraftKind::Variant(constructor, arguments) => {
                 let declared = self.schema.types.constructor(*constructor);
                 let what = format!("variant `${}`", declared.name);
-                self.require(term.slot, declared.type_id, term.span, &what);
+                self.require(term.slot, declared.type_id, term.span, Taker::Place(&what));
                 for (argument, (field, type_id)) in arguments.iter().zip(&declared.fields) {
                     if !matches!(argument.kind, DraftKind::Wildcard) {
                         let what = format!("field `{field}` of `${}`", declared.name);
-                        self.require(argument.slot, *type_id, argument.span, &what);
+                        self.require(argument.slot, *type_id, argument.span, Taker::Place(&what));
                     }
                 }
             }
@@ -157,7 +163,9 @@ impl<'a> Inference<'a> {
                     self.narrow(argument, Mask::NUMERIC, "`range` takes numbers".to_owned());
                 });
             }
-            DraftKind::Cast(_, type_id) => self.require(term.slot, *type_id, term.span, "the cast"),
+            DraftKind::Cast(_, type_id) => {
+                self.require(term.slot, *type_id, term.span, Taker::Place("the cast"));
+            }
             DraftKind::Unknown => self.classes.break_slot(term.slot),
             DraftKind::Variable(_) | DraftKind::Wildcard | DraftKind::Operator(..) => {}
         }
@@ -318,41 +326,37 @@ impl<'a> Inference<'a> {
     /// Atoms that are checked and do not narrow: heads and negated ones.
     fn checked(&mut self, atom: &'a DraftAtom) {
         let Some(relation) = atom.relation.and_then(|id| self.schema.relation(id)) else { return };
-        for (term, column) in atom.terms.iter().zip(&relation.columns) {
-            let what = format!("column `{}` of `{}`", column.name, relation.name);
+        for (at, (term, column)) in atom.terms.iter().zip(&relation.columns).enumerate() {
+            let taker = Taker::Column(relation, at);
             match term.kind {
                 DraftKind::Wildcard => {}
                 DraftKind::Record(_) | DraftKind::Nil | DraftKind::Variant(..) => {
-                    self.require(term.slot, column.type_id, term.span, &what);
+                    self.require(term.slot, column.type_id, term.span, taker);
                 }
                 _ if column.type_id == BROKEN => {}
                 _ => {
                     let mask = Mask::of(self.schema.types.kind(column.type_id));
-                    self.narrow(term, mask, format!("{what} is {}", self.type_words(column.type_id)));
+                    self.narrow(term, mask, taker.wants(&self.type_words(column.type_id)));
                 }
             }
         }
     }
 
-    pub(crate) fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, what: &str) {
+    pub(crate) fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, taker: Taker<'_>) {
         if type_id == BROKEN {
             self.classes.break_slot(slot);
             return;
         }
         let mask = Mask::of(self.schema.types.kind(type_id));
-        let evidence = Evidence { span, text: format!("{what} is {}", self.type_words(type_id)) };
+        let evidence = Evidence { span, text: taker.wants(&self.type_words(type_id)) };
         if !self.narrow_slot(slot, mask, evidence, span) {
             return;
         }
         let first = self.classes.type_evidence(slot);
         let bound = Bound::Types(BTreeSet::from([type_id]));
         if let Err(before) = self.classes.restrict(slot, &bound, span, self.schema) {
-            let message = format!(
-                "{what} is {}, and {} is {}",
-                self.type_words(type_id),
-                self.shown(span),
-                self.bound_words(&before)
-            );
+            let wants = taker.wants(&self.type_words(type_id));
+            let message = format!("{wants}, and {} is {}", self.shown(span), self.bound_words(&before));
             let mut finding =
                 Diagnostic::error("E0020", span, message).with_label("no value is of both types");
             if let Some(first) = first.filter(|&first| first != span) {
@@ -419,7 +423,9 @@ impl<'a> Inference<'a> {
                 finding = finding.with_secondary(evidence.span, evidence.text.clone());
             }
         }
-        self.findings.push(finding.with_help(conversion(clash.left, clash.right)));
+        let literal = mend::literal(self.sources.text(span), clash.left, clash.right);
+        let help = literal.unwrap_or_else(|| mend::conversion(clash.left, clash.right).to_owned());
+        self.findings.push(finding.with_help(help));
     }
 
     /// Takes defaults, and checks heads by subtype.
@@ -492,6 +498,28 @@ impl<'a> Inference<'a> {
     }
 }
 
+/// What takes a value, for a message about its type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Taker<'a> {
+    /// A column of a relation, counted from 0.
+    Column(&'a Relation, usize),
+    /// A field and the like, in words.
+    Place(&'a str),
+}
+
+impl Taker<'_> {
+    /// That it wants a value of that type.
+    fn wants(self, kind: &str) -> String {
+        match self {
+            Self::Column(relation, at) => {
+                let column = relation.columns.get(at).map_or("", |column| &column.name);
+                format!("`{}` takes {kind} as its {} argument `{column}`", relation.name, mend::ordinal(at + 1))
+            }
+            Self::Place(what) => format!("{what} is {kind}"),
+        }
+    }
+}
+
 /// The functor of that number.
 pub(crate) fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
     functor::table().get(usize::from(id.0))
@@ -547,18 +575,5 @@ fn word(function: AggregateKind) -> &'static str {
         AggregateKind::Min => "min",
         AggregateKind::Max => "max",
         AggregateKind::Mean => "mean",
-    }
-}
-
-fn conversion(left: Mask, right: Mask) -> &'static str {
-    let has = |kind: Kind| left.single() == Some(kind) || right.single() == Some(kind);
-    if has(Kind::Compound) {
-        "compare or pass one of its fields"
-    } else if has(Kind::Symbol) {
-        "read the number with a functor that gives one, such as `@json_int`, or convert with `to_number` or `to_string`"
-    } else if has(Kind::Float) {
-        "convert with `to_float`, or write the literal with a fraction such as `1.0`"
-    } else {
-        "convert with `as(x, number)` or `as(x, unsigned)`"
     }
 }

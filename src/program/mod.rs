@@ -15,12 +15,15 @@ mod codes;
 mod decisions;
 mod declarations;
 mod draft;
+mod explanations;
 mod findings;
 mod ground;
 mod include;
 mod infer;
 mod lints;
 mod lower;
+mod mend;
+mod names;
 mod normalise;
 mod relations;
 mod resolve;
@@ -45,11 +48,13 @@ use crate::syntax::ast;
 use crate::value::{Pool, Word};
 
 pub use codes::CODES;
+pub use explanations::{Explanation, explained, explanation};
 
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
     VariableId,
 };
+pub use suggest::nearest;
 pub use types::{Constructor, TypeId, Types};
 
 use crate::syntax::ast::{AggregateKind, ComparisonOperator};
@@ -297,8 +302,11 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
     builder.equivalences();
     builder.gates(&gates);
     let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
+    names::check(units.iter().flat_map(rules), &mut findings);
+    let before = findings.errors();
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
-    if findings.errors() > 0 {
+    // Strata of rules that have none would be reported a second time.
+    if findings.errors() > before {
         return Err(Box::new(Refusal { sources, findings: findings.sorted() }));
     }
     decision_rules.sort_by_key(|rule| rule.span);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::program::nearest;
 use crate::scenario::yaml::{Fault, Node, Value};
 use crate::source::Place;
 
@@ -42,12 +43,6 @@ pub(crate) fn fields<'a>(
 
 fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// The word that was probably meant, if one is near.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near = |other: &&str| strsim::damerau_levenshtein(&word.to_lowercase(), &other.to_lowercase());
-    known.map(|other| (near(&other), other)).min().filter(|&(d, _)| d <= 1 + word.len() / 4).map(|(_, w)| w)
 }
 
 impl<'a> Fields<'a> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::{ReasonKind, Verdict};
 use crate::json;
+use crate::json::Json;
 use crate::monitor::{Action, Caller};
 use crate::scenario::entry::{self, Entry, Happening};
 use crate::scenario::fields::{self, Fields, fields};
@@ -169,6 +170,7 @@ pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
             if nodes.is_empty() {
                 faults.push(map.fault("actions", "a request without actions"));
             }
+            nodes.iter().for_each(|node| object(node, &mut faults));
             GivenRequest {
                 actions: nodes.iter().filter_map(|node| entry::action(node, &mut faults)).collect(),
                 current: map.some("current").map(|_| map.texts("current", &mut faults)),
@@ -177,12 +179,32 @@ pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
             }
         })
     } else {
+        object(&root, &mut faults);
         let actions = entry::action(&root, &mut faults).into_iter().collect();
         Some(GivenRequest { actions, ..GivenRequest::default() })
     };
     match request {
         Some(request) if faults.is_empty() => Ok(request),
         Some(_) | None => Err(faults),
+    }
+}
+
+/// Reports arguments that are no object, nor the text of one: no tool takes them, and a rule that reads a field would
+/// find none.
+fn object(action: &Node, faults: &mut Vec<Fault>) {
+    let Value::Map(pairs) = &action.value else { return };
+    for (_, node) in pairs.iter().filter(|(key, _)| key.text == "args") {
+        let why = match &node.value {
+            Value::Map(_) => continue,
+            _ if node.is_null() => continue,
+            Value::Quoted(text) => match json::parse(text) {
+                Ok(Json::Object(_)) => continue,
+                Ok(_) => "its text is none".to_owned(),
+                Err(fault) => format!("its text cannot be read: {fault}"),
+            },
+            Value::Plain(_) | Value::List(_) => format!("this is {}", node.kind()),
+        };
+        faults.push(Fault::new(node.place, format!("`args` of an action has to be an object, and {why}")));
     }
 }
 

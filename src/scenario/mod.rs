@@ -12,7 +12,6 @@ mod run;
 mod walk;
 mod yaml;
 
-pub use fields::nearest;
 pub use file::{CallName, Case, GivenRequest, PolicyTexts, TestFile, parse, request, rows};
 pub use run::{Broken, CaseResult, Failure, Loader, action_text, run};
 pub use walk::{is_call, known_calls, walk};

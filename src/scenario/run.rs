@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::decision::{Decision, Reason};
 use crate::engine::Budget;
 use crate::monitor::{Action, Monitor, Policy, Request, Rows, Settings};
-use crate::program::{self, Includes, Program, Refusal, RelationId};
+use crate::program::{self, Includes, Program, Refusal, RelationId, nearest};
 use crate::recording::{self, Stop, UnreadCall};
 use crate::records::CallNumber;
 use crate::scenario::apply::{Applied, apply};
 use crate::scenario::compare;
-use crate::scenario::fields::nearest;
 use crate::scenario::file::{CallName, Case, Check, Moment, PolicyTexts, TestFile};
 use crate::scenario::walk::{is_call, known_calls, walk};
 

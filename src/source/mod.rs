@@ -129,6 +129,15 @@ pub struct Label {
     pub text: String,
 }
 
+/// A change of the text that mends what a finding is about. Edits do not overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What the change does, in one lower-case line.
+    pub label: String,
+    /// Which ranges are replaced, and by what.
+    pub edits: Vec<(Span, String)>,
+}
+
 /// One finding about a policy: what is wrong, where, and a way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -144,6 +153,8 @@ pub struct Diagnostic {
     pub secondary: Vec<Label>,
     /// The way out; may be empty.
     pub help: String,
+    /// The way out as a change of the text, where it can be made without thought.
+    pub fix: Option<Fix>,
 }
 
 impl Diagnostic {
@@ -161,7 +172,7 @@ impl Diagnostic {
 
     fn new(code: &'static str, severity: Severity, span: Span, message: String) -> Self {
         let primary = Label { span, text: String::new() };
-        Self { code, severity, message, primary, secondary: Vec::new(), help: String::new() }
+        Self { code, severity, message, primary, secondary: Vec::new(), help: String::new(), fix: None }
     }
 
     /// Sets the words at the primary place.
@@ -175,6 +186,13 @@ impl Diagnostic {
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
+        self
+    }
+
+    /// Sets the change that mends it.
+    #[must_use]
+    pub fn with_fix(mut self, label: impl Into<String>, edits: Vec<(Span, String)>) -> Self {
+        self.fix = Some(Fix { label: label.into(), edits });
         self
     }
 

@@ -9,6 +9,7 @@
 mod cases;
 mod cli;
 mod conformance;
+mod explanations;
 mod layers;
 mod oracle;
 mod program;
