@@ -181,11 +181,16 @@ impl Candidates {
                 return unknown(format!("there is no {name}; {}; {WAYS}", known_calls(monitor)));
             }
             (0, n, Ok(())) => {
-                return unknown(format!("{n} calls have ids that begin so; {}; {WAYS}", known_calls(monitor)));
+                return unknown(format!(
+                    "{n} calls have ids that begin so; {}; {WAYS}",
+                    known_calls(monitor)
+                ));
             }
             (n, ..) => {
                 let calls = known_calls(monitor);
-                return unknown(format!("there are {n} calls with that id: name the {name} by --seq; {calls}"));
+                return unknown(format!(
+                    "there are {n} calls with that id: name the {name} by --seq; {calls}"
+                ));
             }
         };
         match answer {

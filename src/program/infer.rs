@@ -513,7 +513,13 @@ impl Taker<'_> {
         match self {
             Self::Column(relation, at) => {
                 let column = relation.columns.get(at).map_or("", |column| &column.name);
-                format!("`{}` takes {kind} as its {} argument `{column}`", relation.name, mend::ordinal(at + 1))
+                let value = if kind.starts_with("of type") { "a value " } else { "" };
+                let kind = format!("{value}{kind}");
+                format!(
+                    "`{}` takes {kind} as its {} argument `{column}`",
+                    relation.name,
+                    mend::ordinal(at + 1)
+                )
             }
             Self::Place(what) => format!("{what} is {kind}"),
         }

@@ -13,8 +13,7 @@ pub(crate) fn literal(written: &str, left: Mask, right: Mask) -> Option<String> 
         None if !is_number(written) => None,
         None if has(Kind::Symbol) => Some(format!("write `\"{written}\"`")),
         None if has(Kind::Compound) => None,
-        None => Some("write a whole number, or give the other side the type `float`".to_owned())
-            .filter(|_| written.parse::<i64>().is_err()),
+        None => written.parse::<i64>().is_err().then(|| "write a whole number".to_owned()),
     }
 }
 
@@ -64,7 +63,7 @@ mod tests {
             ("\"12\"", number, symbol, Some("write `12`")),
             ("\"twelve\"", number, symbol, None),
             ("\"inf\"", number, symbol, None),
-            ("1.5", number, float, Some("write a whole number, or give the other side the type `float`")),
+            ("1.5", number, float, Some("write a whole number")),
             ("5", action, Mask::NUMERIC, None),
             ("n", symbol, number, None),
             ("a > 5", symbol, number, None),

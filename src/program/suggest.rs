@@ -30,6 +30,36 @@ pub(crate) fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>,
     nearest(name, known).map_or_else(|| otherwise.to_owned(), |other| format!("did you mean `{other}`?"))
 }
 
+/// What other languages call a kind of value, and the words for it here.
+const KINDS: [(&str, &[&str]); 9] = [
+    ("number", &["float", "int"]),
+    ("numeric", &["float", "int"]),
+    ("decimal", &["float"]),
+    ("double", &["float"]),
+    ("integer", &["int"]),
+    ("long", &["int"]),
+    ("string", &["str"]),
+    ("text", &["str"]),
+    ("boolean", &["bool"]),
+];
+
+/// The known names that differ from the name in what they call a kind of value.
+pub(crate) fn in_other_words<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let words = words(name);
+    let mut wanted = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        for other in KINDS.iter().filter(|(kind, _)| kind == word).flat_map(|(_, others)| *others) {
+            let mut words = words.clone();
+            words.splice(at..=at, [(*other).to_owned()]);
+            wanted.push(words);
+        }
+    }
+    let mut found: Vec<_> = known.filter(|other| wanted.contains(&self::words(other))).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// Names that begin with the same word, the nearest of them first.
 pub(crate) fn family<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = name.to_lowercase();
@@ -136,12 +166,18 @@ mod tests {
     }
 
     #[test]
+    fn kinds_have_other_names_elsewhere() {
+        let known = ["json_float", "json_int", "json_str", "json_get_int"];
+        assert_eq!(in_other_words("json_number", known.into_iter()), ["json_float", "json_int"]);
+        assert_eq!(in_other_words("json_get_integer", known.into_iter()), ["json_get_int"]);
+        assert_eq!(in_other_words("jsonString", known.into_iter()), ["json_str"]);
+        assert_eq!(in_other_words("json_int", known.into_iter()), [""; 0]);
+    }
+
+    #[test]
     fn a_family_begins_with_the_same_word() {
         let known = ["json_int", "json_str", "jsonify", "url_host", "json_number_of"];
-        assert_eq!(
-            family("json_number", known.into_iter()),
-            ["json_number_of", "json_int", "json_str"]
-        );
+        assert_eq!(family("json_number", known.into_iter()), ["json_number_of", "json_int", "json_str"]);
         assert_eq!(family("shell", known.into_iter()), [""; 0]);
     }
 }

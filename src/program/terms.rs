@@ -224,7 +224,10 @@ impl<'e> Resolver<'_, 'e> {
             .iter()
             .filter(|functor| functor.intrinsic == intrinsic)
             .map(|functor| functor.name);
+        let others = suggest::in_other_words(&name.text, known.clone());
+        let others: Vec<_> = others.into_iter().map(|other| format!("`{sign}{other}`")).collect();
         let help = match suggest::nearest(&name.text, known.clone()) {
+            _ if !others.is_empty() => format!("did you mean {}?", others.join(" or ")),
             Some(near) => format!("did you mean `{sign}{near}`?"),
             None => relatives(&name.text, sign, known),
         };

@@ -26,13 +26,7 @@ fn command(sources: &Sources, finding: &Diagnostic) -> String {
     let mut lines = vec![visible(&finding.message)];
     for label in &finding.secondary {
         let (file, place) = (&sources.file(label.span.file).name, sources.place(label.span));
-        lines.push(format!(
-            "{}:{}:{}: {}",
-            visible(file),
-            place.line,
-            place.column,
-            visible(&label.text)
-        ));
+        lines.push(format!("{}:{}:{}: {}", visible(file), place.line, place.column, visible(&label.text)));
     }
     if !finding.help.is_empty() {
         lines.push(format!("help: {}", visible(&finding.help)));
@@ -72,12 +66,15 @@ mod tests {
     fn no_text_ends_its_command() {
         let mut sources = Sources::default();
         let file = sources.add("a,b:c%\n::error::x.dl", "A(1).\nB(2).");
-        let finding = Diagnostic::error("E0001", Span { file, start: 0, end: 7 }, "100% `\n::stop-commands::x`")
-            .with_secondary(Span { file, start: 6, end: 7 }, "other")
-            .with_help("help, it: works");
+        let finding =
+            Diagnostic::error("E0001", Span { file, start: 0, end: 7 }, "100% `\n::stop-commands::x`")
+                .with_secondary(Span { file, start: 6, end: 7 }, "other")
+                .with_help("help, it: works");
         let text = github(&sources, &[finding]);
         assert_eq!(text.lines().count(), 1, "{text}");
-        assert!(text.starts_with("::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ax.dl,line=1,endLine=2,title=E0001::100%25 "));
+        assert!(text.starts_with(
+            "::error file=a%2Cb%3Ac%25%0A%3A%3Aerror%3A%3Ax.dl,line=1,endLine=2,title=E0001::100%25 "
+        ));
         assert!(text.contains("%0Ahelp: help, it: works"), "{text}");
     }
 }

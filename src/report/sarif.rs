@@ -124,8 +124,7 @@ struct Configuration {
 impl Rule {
     fn new(code: &'static str, severity: Severity) -> Self {
         let known = program::CODES.iter().chain(syntax::CODES).find(|(known, _)| *known == code);
-        let full_description =
-            program::explanation(code).map(|page| Text { text: page.text.to_owned() });
+        let full_description = program::explanation(code).map(|page| Text { text: page.text.to_owned() });
         Self {
             id: code,
             short_description: Text::new(known.map_or(code, |(_, meaning)| meaning)),
@@ -288,10 +287,7 @@ impl Mending {
                 inserted_content: Inserted { text: text.clone() },
             }],
         };
-        Self {
-            description: Text::new(&fix.label),
-            artifact_changes: fix.edits.iter().map(change).collect(),
-        }
+        Self { description: Text::new(&fix.label), artifact_changes: fix.edits.iter().map(change).collect() }
     }
 }
 

@@ -197,11 +197,8 @@ fn object(action: &Node, faults: &mut Vec<Fault>) {
         let why = match &node.value {
             Value::Map(_) => continue,
             _ if node.is_null() => continue,
-            Value::Quoted(text) => match json::parse(text) {
-                Ok(Json::Object(_)) => continue,
-                Ok(_) => "its text is none".to_owned(),
-                Err(fault) => format!("its text cannot be read: {fault}"),
-            },
+            Value::Quoted(text) if matches!(json::parse(text), Ok(Json::Object(_))) => continue,
+            Value::Quoted(_) => "this is a text that holds none".to_owned(),
             Value::Plain(_) | Value::List(_) => format!("this is {}", node.kind()),
         };
         faults.push(Fault::new(node.place, format!("`args` of an action has to be an object, and {why}")));

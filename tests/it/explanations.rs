@@ -49,7 +49,8 @@ fn every_code_is_explained_and_every_explanation_has_its_code() {
     let explained: Vec<_> = explained().collect();
     assert_eq!(explained, known, "pages on the left, codes on the right");
     for (code, meanings) in codes() {
-        let page = explanation(code).unwrap_or_else(|| panic!("the page of {code} is not laid out as others"));
+        let page =
+            explanation(code).unwrap_or_else(|| panic!("the page of {code} is not laid out as others"));
         assert_eq!(page.code, code);
         assert!(meanings.contains(&page.title), "{code}: `{}` is not in {meanings:?}", page.title);
         assert!(page.text.len() > 80 && !page.wrong.is_empty() && !page.right.is_empty(), "{code}");
