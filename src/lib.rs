@@ -13,6 +13,7 @@ pub mod functor;
 pub mod program;
 
 pub mod engine;
+pub mod plain;
 
 pub mod recording;
 pub mod records;

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use crate::decision::{self, Decision, Judged, Question, Roots, Subject};
+use crate::decision::{self, Decision, Judged, Question, Roots, Subject, Verdict};
 use crate::engine::{Budget, Database, Engine, EvalError, Progress};
 use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Stop};
-use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role, Status};
+use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
 use crate::value::Word;
 
 /// Who asks.
@@ -128,13 +128,25 @@ pub struct Monitor {
     database: Database,
     projected: Projected,
     progress: Progress,
+    /// The records that `Current` holds; kept, since the calls of one event share them.
+    shown: Option<Arc<[RecordId]>>,
 }
 
 /// What one check is about.
 struct Check<'a> {
-    current: Vec<String>,
+    current: Current<'a>,
     actions: Vec<Asking<'a>>,
+    /// One for each action.
+    questions: Vec<Question>,
     clock: Option<&'a str>,
+}
+
+/// What an action was computed from.
+enum Current<'a> {
+    /// Records of the session, the same list for all calls of one event.
+    Recorded(&'a Arc<[RecordId]>),
+    /// Ids, recorded or not.
+    Named(&'a [String]),
 }
 
 struct Asking<'a> {
@@ -154,7 +166,7 @@ impl Monitor {
             database.insert(policy.schema.policy_metadata, &tuple);
         }
         let (graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
-        Self { policy, settings, graph, database, projected, progress }
+        Self { policy, settings, graph, database, projected, progress, shown: None }
     }
 
     /// The policy.
@@ -191,12 +203,10 @@ impl Monitor {
         if let Some(why) = &call.refused {
             return Decision::fault(why.clone());
         }
-        let question =
-            Question { subject: Subject::Tool(call.tool.clone()), approval: call.approval.clone() };
         let check = self.check_of(&call);
-        let decision = self.decide(&check, &[question]).into_iter().next();
+        let decision = self.decide(&check).into_iter().next();
         let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
-        if decision.verdict == decision::Verdict::Allow {
+        if decision.verdict == Verdict::Allow {
             self.graph.start(number);
         }
         decision
@@ -204,14 +214,8 @@ impl Monitor {
 
     /// Judges a request made by hand: one decision for each action.
     pub fn judge(&mut self, request: &Request) -> Vec<Decision> {
-        // A person's answer to the very call counts for it, also where it is asked about by hand.
-        let question = |(action, _): &(Action, _)| {
-            let call = self.own_call(action, &request.current);
-            Question { subject: action.subject(), approval: call.and_then(|call| call.approval.clone()) }
-        };
-        let questions: Vec<_> = request.actions.iter().map(question).collect();
         let check = self.check(request);
-        self.decide(&check, &questions)
+        self.decide(&check)
     }
 
     /// The rows of relations as a request sees them.
@@ -243,9 +247,11 @@ impl Monitor {
         let asked = Asked::CallTool { tool: &call.tool, arguments: &call.arguments };
         // A person's answer is the newest thing that the judgement knows.
         let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+        let subject = Subject::Tool(call.tool.clone());
         Check {
-            current: call.current.iter().filter_map(|&record| self.id_of(record)).collect(),
+            current: Current::Recorded(&call.current),
             actions: vec![Asking { asked, metadata: &[], record: self.id_of(call.record) }],
+            questions: vec![Question { subject, approval: call.approval.clone() }],
             clock: Some(time.as_str()).filter(|time| !time.is_empty()),
         }
     }
@@ -255,16 +261,17 @@ impl Monitor {
     }
 
     fn check<'a>(&self, request: &'a Request) -> Check<'a> {
-        let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| Asking {
-            asked: action.asked(),
-            metadata,
-            record: self.own_call(action, &request.current).and_then(|call| self.id_of(call.record)),
+        let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| {
+            let call = self.own_call(action, &request.current);
+            let record = call.and_then(|call| self.id_of(call.record));
+            // A person's answer to the very call counts for it, also where it is asked about by hand.
+            let approval = call.and_then(|call| call.approval.clone());
+            let question = Question { subject: action.subject(), approval };
+            (Asking { asked: action.asked(), metadata, record }, question)
         };
-        Check {
-            current: request.current.clone(),
-            actions: request.actions.iter().map(asking).collect(),
-            clock: request.clock.as_deref(),
-        }
+        let (actions, questions) = request.actions.iter().map(asking).unzip();
+        let current = Current::Named(&request.current);
+        Check { current, actions, questions, clock: request.clock.as_deref() }
     }
 
     /// The one call of this tool with these arguments among the current records, if there is exactly one.
@@ -277,9 +284,10 @@ impl Monitor {
         own.next().filter(|_| own.next().is_none())
     }
 
-    fn decide(&mut self, check: &Check<'_>, questions: &[Question]) -> Vec<Decision> {
+    fn decide(&mut self, check: &Check<'_>) -> Vec<Decision> {
         let roots = self.policy.roots.relations();
         self.begin();
+        self.show(&check.current);
         let fed = self.feed(&roots);
         let moment = self.database.moment();
         let policy = Arc::clone(&self.policy);
@@ -294,18 +302,19 @@ impl Monitor {
                 lineage: self.graph.lineage(),
                 budget: self.settings.budget,
             };
-            decision::decide(&mut judged, questions)
+            decision::decide(&mut judged, &check.questions)
         });
         self.database.reset(&moment);
         result.unwrap_or_else(|error| {
             let denied = decision::denied_by_error(&policy.program, &error);
-            questions.iter().map(|_| denied.clone()).collect()
+            vec![denied; check.questions.len()]
         })
     }
 
     fn rows_of(&mut self, check: &Check<'_>, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
         let roots = self.policy.roots.relations();
         self.begin();
+        self.show(&check.current);
         self.feed(&roots)?;
         let moment = self.database.moment();
         self.ask(check);
@@ -319,6 +328,27 @@ impl Monitor {
     /// Turns what is new in the session into facts.
     fn begin(&mut self) {
         facts::project(&self.policy.schema, &self.graph, &mut self.database, &mut self.projected);
+    }
+
+    /// Lets `Current` hold the records of the check, unless it does already.
+    fn show(&mut self, current: &Current<'_>) {
+        let records = match current {
+            Current::Recorded(records) => Some(*records),
+            Current::Named(_) => None,
+        };
+        if let (Some(shown), Some(records)) = (&self.shown, records)
+            && Arc::ptr_eq(shown, records)
+        {
+            return;
+        }
+        let relation = self.policy.schema.current;
+        self.database.clear(relation);
+        for &record in records.iter().flat_map(|records| records.iter()) {
+            if let Some(id) = self.database.names.symbol(record) {
+                self.database.insert(relation, &[Word::symbol(id)]);
+            }
+        }
+        self.shown = records.map(Arc::clone);
     }
 
     fn feed(&mut self, roots: &[RelationId]) -> Result<(), EvalError> {
@@ -339,9 +369,11 @@ impl Monitor {
         let policy = Arc::clone(&self.policy);
         let schema = &policy.schema;
         let database = &mut self.database;
-        for id in &check.current {
-            let tuple = [database.text(id)];
-            database.insert(schema.current, &tuple);
+        if let Current::Named(ids) = &check.current {
+            for id in *ids {
+                let tuple = [database.text(id)];
+                database.insert(schema.current, &tuple);
+            }
         }
         for (index, asking) in (0_u64..).zip(&check.actions) {
             facts::ask(schema, database, index, asking.asked, asking.metadata);
@@ -350,22 +382,10 @@ impl Monitor {
                 database.insert(schema.action_record, &[Word::unsigned(index), record]);
             }
         }
-        self.running(schema);
         self.caller(schema);
         if let Some(clock) = check.clock {
             let tuple = [self.database.text(clock)];
             self.database.insert(schema.clock, &tuple);
-        }
-    }
-
-    fn running(&mut self, schema: &Schema) {
-        for &number in self.graph.running() {
-            let Some(call) = self.graph.calls().get(number.0 as usize) else { continue };
-            let Some(id) = self.database.names.symbol(call.record).map(Word::symbol) else { continue };
-            let texts = [&call.call_id, &call.tool, &call.arguments].map(|text| self.database.text(text));
-            let [call_id, tool, arguments] = texts;
-            let status = self.database.text(Status::Running.name());
-            self.database.insert(schema.tool_outcome, &[id, call_id, tool, arguments, status]);
         }
     }
 
@@ -405,7 +425,7 @@ impl Monitor {
                     .collect()
             })
             .collect();
-        rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        rows.sort_by(|a, b| Datum::order_all(a, b));
         rows.dedup();
         Rows { relation, rows }
     }

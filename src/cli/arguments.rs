@@ -29,6 +29,9 @@ pub(crate) enum Command {
     /// Load and check a policy; several files are one policy
     #[command(after_help = "Example: gatelog check policy.dl --deny-warnings")]
     Check(Check),
+    /// Lay policies out in the one canonical way; comments stay and the meaning too
+    #[command(after_help = "Example: gatelog fmt --check policies")]
+    Fmt(Fmt),
     /// Judge every tool call of recorded sessions, each as of the moment it was made
     #[command(after_help = "Example: gatelog replay --policy policy.dl session.json")]
     Replay(Replay),
@@ -45,6 +48,16 @@ pub(crate) enum Command {
         after_help = "Example: gatelog facts --policy policy.dl --session session.json ToolResult --call c1"
     )]
     Facts(Facts),
+    /// Run a program as plain Datalog: fact files in, the rows of its outputs out
+    #[command(
+        after_help = "Reads `.input` relations from NAME.facts in the folder of facts, tab-separated, or as their \
+                      parameters say (filename, delimiter, headers, columns, rfc4180, IO=stdin). Writes `.output` \
+                      relations to NAME.csv in the folder of outputs, or to standard output without one. The prelude's \
+                      relations are there and empty, unless --no-prelude leaves them out.\n\n\
+                      Exit codes: 0 done, 1 evaluation failed, 2 broken program or facts.\n\n\
+                      Example: gatelog eval --no-prelude -F facts -D out paths.dl"
+    )]
+    Eval(Eval),
     /// Run policy tests (*.test.yaml, *.test.yml, *.test.json)
     #[command(after_help = "Example: gatelog test policies --filter payment")]
     Test(Test),
@@ -71,6 +84,19 @@ pub(crate) struct Check {
     /// Exit with 1 on warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Fmt {
+    /// Policy files, or folders of .dl files; - is standard input, laid out to standard output
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) policies: Vec<PathBuf>,
+    /// Write nothing: name the files that would change, and exit with 1 if there are any
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Write nothing: show what would change
+    #[arg(long)]
+    pub(crate) diff: bool,
 }
 
 #[derive(Debug, Args)]
@@ -141,6 +167,24 @@ pub(crate) struct Facts {
     pub(crate) format: RowsFormat,
     #[command(flatten)]
     pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Eval {
+    /// The program; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) program: PathBuf,
+    /// Leave the prelude out: nothing is there but what the program declares
+    #[arg(long)]
+    pub(crate) no_prelude: bool,
+    /// Folder of fact files
+    #[arg(short = 'F', long = "facts", value_name = "FACTDIR", default_value = ".")]
+    pub(crate) facts: PathBuf,
+    /// Folder of outputs; without it, or with -, they are printed
+    #[arg(short = 'D', long = "outputs", value_name = "OUTDIR")]
+    pub(crate) outputs: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
 }
 
 #[derive(Debug, Args)]

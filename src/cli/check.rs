@@ -34,8 +34,8 @@ fn check(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
         }
         Err(NoPolicy::File(error)) => {
             match flags.format {
-                FindingsFormat::Text => policy::report_file(&error, Audience::People, console),
-                FindingsFormat::Json => policy::report_file(&error, Audience::Machines, console),
+                FindingsFormat::Text => return policy::report_file(&error, Audience::People, console),
+                FindingsFormat::Json => return policy::report_file(&error, Audience::Machines, console),
                 FindingsFormat::Sarif => console.print(&(line(&SarifLog::failed(&error)) + "\n")),
                 FindingsFormat::Github => console.print(&github_error(&error)),
             }
@@ -73,8 +73,7 @@ fn explain(code: &str, flags: &Check, quiet: bool, console: &mut Console<'_>) ->
         FindingsFormat::Json | FindingsFormat::Sarif => Audience::Machines,
     };
     let mut refuse = |kind: &'static str, text: String| {
-        policy::report_file(&FileError { kind, file: String::new(), text }, audience, console);
-        Exit::Broken
+        policy::report_file(&FileError { kind, file: String::new(), text }, audience, console)
     };
     let Some(page) = explanation(code) else {
         let wanted = code.to_uppercase();

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 
+use crate::cli::files::read_to;
 use crate::report::text::Color;
 
 /// The streams of a command. Writing goes on as if nothing had happened once the reader of a pipe is gone.
@@ -41,11 +42,9 @@ impl<'a> Console<'a> {
     /// All of the input.
     ///
     /// # Errors
-    /// Where it cannot be read.
-    pub fn read(&mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.input.read_to_end(&mut bytes)?;
-        Ok(bytes)
+    /// Where it cannot be read, or has more bytes than `most`.
+    pub fn read(&mut self, most: u64) -> io::Result<Vec<u8>> {
+        read_to(self.input, most)
     }
 
     /// Writes a result.

@@ -16,10 +16,11 @@ use crate::json;
 use crate::monitor::{Action, Monitor, Policy, Request};
 use crate::program::Program;
 use crate::recording::{Event, Part, PartKind, Recording, Stop};
+use crate::replay::walk;
 use crate::report::json::{DecisionRow, FileError, PolicyRow, line, raw};
 use crate::report::text;
 use crate::report::visible::visible;
-use crate::scenario::{self, GivenRequest, action_text, walk};
+use crate::scenario::{self, GivenRequest, action_text};
 
 /// Judges one request.
 pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exit {
@@ -40,10 +41,7 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
             }
             exit
         }
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            Exit::Broken
-        }
+        Err(error) => policy::report_file(&error, audience, console),
     }
 }
 
@@ -59,8 +57,7 @@ fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Res
             Read::Recording(_, recording) => recording,
             Read::Skipped(error) | Read::Unreadable(error) => return Err(error),
         };
-        monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
-        stop = walk(&mut monitor, &recording, &mut |_, _| {}).err();
+        stop = walk(&mut monitor, &recording, &mut |_, _| {}).err().map(|halt| halt.stop);
         last = Some(recording);
     }
     let input = std::path::Path::new("-");

@@ -10,10 +10,11 @@ use crate::cli::settings::settings;
 use crate::engine::EvalError;
 use crate::monitor::{Monitor, Request, Rows};
 use crate::program::{Program, RelationId, nearest};
-use crate::recording::{Recording, Stop};
+use crate::recording::Recording;
+use crate::replay::{Halt, Turn, walk};
 use crate::report::json::FileError;
 use crate::report::rows::{RowFormat, relations};
-use crate::scenario::{CallName, is_call, known_calls, walk};
+use crate::scenario::{CallName, known_calls};
 
 /// Prints rows of relations.
 pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
@@ -32,16 +33,12 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
     };
     let settings = match settings(&flags.settings, console) {
         Ok(settings) => settings,
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
-        }
+        Err(error) => return policy::report_file(&error, audience, console),
     };
     let recording = match recordings::read(&Found::Named(flags.session.clone()), console) {
         Read::Recording(_, recording) => recording,
         Read::Skipped(error) | Read::Unreadable(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
+            return policy::report_file(&error, audience, console);
         }
     };
     let mut monitor = Monitor::new(policy, settings);
@@ -78,8 +75,7 @@ fn broken(
     console: &mut Console<'_>,
 ) -> Exit {
     let file = flags.session.display().to_string();
-    policy::report_file(&FileError { kind, file, text }, audience, console);
-    Exit::Broken
+    policy::report_file(&FileError { kind, file, text }, audience, console)
 }
 
 /// The relations named; without any name all but the checker's own.
@@ -107,13 +103,13 @@ fn rows(
     name: Option<&CallName>,
     wanted: &[RelationId],
 ) -> Result<Vec<Rows>, Unanswered> {
-    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     let mut found = Candidates::default();
-    let end = walk(monitor, recording, &mut |monitor, call| {
+    let end = walk(monitor, recording, &mut |monitor, turn| {
+        let Turn::Made(call) = turn else { return };
         let Some(made) = monitor.graph().calls().get(call.0 as usize) else { return };
         let Some(name) = name else { return };
         let id = made.call_id.clone();
-        if is_call(name, made) {
+        if name.names(made) {
             found.exact.push(monitor.rows_at_call(call, wanted));
         } else if begins(name, &id) {
             // Only one that is alone is shown.
@@ -124,7 +120,9 @@ fn rows(
         }
     });
     let Some(name) = name else {
-        end.map_err(|stop| Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text)))?;
+        end.map_err(|Halt { stop, .. }| {
+            Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text))
+        })?;
         let request = Request::default();
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
@@ -160,7 +158,7 @@ impl Candidates {
     fn only(
         mut self,
         name: &CallName,
-        end: Result<(), Stop>,
+        end: Result<(), Halt>,
         monitor: &Monitor,
     ) -> Result<Vec<Rows>, Unanswered> {
         const WAYS: &str = "name it by its id, by a beginning of the id that no other has, or by --seq N";
@@ -168,12 +166,12 @@ impl Candidates {
         let answer = match (self.exact.len(), self.ids.len(), end) {
             (1, ..) => self.exact.pop(),
             (0, 1, Ok(())) => self.begun,
-            (0, 1.., Err(stop)) => {
+            (0, 1.., Err(Halt { stop, .. })) => {
                 let why = "the session stopped, and a later call's id might have begun so too";
                 let text = format!("write all of the id of {name}: {why}: {}", stop.text);
                 return Err(Unanswered::Broken(stop.kind.name(), text));
             }
-            (0, 0, Err(stop)) => {
+            (0, 0, Err(Halt { stop, .. })) => {
                 let text = format!("there is no {name} before the session stopped: {}", stop.text);
                 return Err(Unanswered::Broken(stop.kind.name(), text));
             }

@@ -1,11 +1,15 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened here")]
 
-use std::io::{self, ErrorKind};
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::cli::console::Console;
 use crate::report::json::FileError;
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 1 << 30;
 
 /// The name of standard input in messages.
 const INPUT: &str = "<standard input>";
@@ -26,14 +30,17 @@ fn why(error: &io::Error) -> String {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::PermissionDenied => "that is not permitted".to_owned(),
         ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::FileTooLarge => format!("it has more than {LARGEST} bytes"),
         kind => kind.to_string(),
     }
 }
 
 /// The bytes of a file, or of standard input for `-`.
 pub(crate) fn bytes(path: &Path, console: &mut Console<'_>) -> Result<Vec<u8>, FileError> {
-    let found = if path.as_os_str() == "-" { console.read() } else { std::fs::read(path) };
-    found.map_err(|error| unreadable(path, why(&error)))
+    if path.as_os_str() == "-" {
+        return console.read(LARGEST).map_err(|error| unreadable(path, why(&error)));
+    }
+    file_bytes(path)
 }
 
 /// The text of a file, or of standard input for `-`.
@@ -48,7 +55,35 @@ fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, FileError> {
 
 /// The text of a file of a policy.
 pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
-    as_text(path, std::fs::read(path).map_err(|error| unreadable(path, why(&error)))?)
+    as_text(path, file_bytes(path)?)
+}
+
+/// Replaces a file with that text in one step: a reader sees the old text or the new one, and no fault leaves part of one.
+/// Links are followed, and what the file permits stays as it is.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), FileError> {
+    let target = canonical(path)?;
+    let file_name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let beside = target.with_file_name(format!(".{file_name}.{}.new", std::process::id()));
+    let written = std::fs::metadata(&target).and_then(|metadata| {
+        if metadata.permissions().readonly() {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        let finished = file
+            .write_all(text.as_bytes())
+            .and_then(|()| file.set_permissions(metadata.permissions()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| std::fs::rename(&beside, &target));
+        if finished.is_err() {
+            // What went wrong first is what is told.
+            let _ = std::fs::remove_file(&beside);
+        }
+        finished
+    });
+    written.map_err(|error| {
+        let (file, why) = (name(path), why(&error));
+        FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
+    })
 }
 
 /// The true path of a file, links followed.
@@ -62,14 +97,17 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 }
 
 /// The files under a folder in the order of their paths. Names that begin with a dot are left out, and links to folders
-/// are not followed.
+/// are not followed, nor are pipes and devices waited for.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(path) = open.pop() {
         let is_link = path != folder && path.is_symlink();
         if !path.is_dir() {
-            files.push(path);
+            // A link that leads nowhere is kept, and cannot be read later.
+            if path == folder || path.metadata().map_or(true, |about| about.is_file()) {
+                files.push(path);
+            }
         } else if !is_link {
             let mut entries = Vec::new();
             for entry in std::fs::read_dir(&path).map_err(|error| unreadable(&path, why(&error)))? {
@@ -126,7 +164,65 @@ pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
+/// The true path of a file that lies under a folder, links followed.
+pub(crate) fn inside(folder: &Path, name: &str) -> Result<PathBuf, FileError> {
+    let path = folder.join(name);
+    let found = path.canonicalize().map_err(|error| unreadable(&path, why(&error)))?;
+    if found.starts_with(canonical(folder)?) {
+        return Ok(found);
+    }
+    Err(unreadable(&path, format!("it lies outside `{}`", folder.display())))
+}
+
+/// Makes a folder, and those that it lies in, where they are not there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), FileError> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, why(&error)))
+}
+
+/// Writes a file of that name under a folder. A link in its way is not followed.
+pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
+    let mut path = folder.to_owned();
+    for part in name {
+        path.push(part);
+        if path.is_symlink() {
+            return Err(unwritable(
+                &path,
+                format!("it is a link, and may lead out of `{}`", folder.display()),
+            ));
+        }
+    }
+    make_folder(path.parent().unwrap_or(folder))?;
+    std::fs::write(&path, text).map_err(|error| unwritable(&path, why(&error)))
+}
+
+fn unwritable(path: &Path, why: impl std::fmt::Display) -> FileError {
+    let file = name(path);
+    FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
+}
+
 /// The bytes of a file; `-` is a name like any other.
 pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|error| unreadable(path, why(&error)))
+    let read = || read_to(&mut std::fs::File::open(path)?, LARGEST);
+    read().map_err(|error| unreadable(path, why(&error)))
+}
+
+/// All bytes of a stream, unless there are more than `most`: some files have no end.
+pub(crate) fn read_to(from: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::from(ErrorKind::FileTooLarge));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        assert_eq!(read_to(&mut &b"abc"[..], 3).unwrap(), b"abc");
+        assert_eq!(read_to(&mut io::repeat(0), 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
+    }
 }

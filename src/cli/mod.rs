@@ -7,9 +7,11 @@ mod arguments;
 mod check;
 pub mod console;
 mod decide;
+mod eval;
 pub mod exit;
 mod facts;
 mod files;
+mod fmt;
 mod policy;
 mod recordings;
 mod records;
@@ -66,10 +68,12 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
     let quiet = arguments.quiet;
     match &arguments.command {
         Command::Check(flags) => check::run(flags, quiet, console),
+        Command::Fmt(flags) => fmt::run(flags, quiet, console),
         Command::Replay(flags) => replay::run(flags, quiet, console),
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
+        Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         Command::Version { json } => {
             version(*json, console);

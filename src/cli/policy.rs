@@ -8,7 +8,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::monitor::Policy;
-use crate::program::{self, Includes, Program, Refusal};
+use crate::program::{self, Includes, Prelude, Program, Refusal};
 use crate::report::findings::{FindingsDocument, findings};
 use crate::report::json::{ErrorDocument, FileError, line};
 use crate::report::visible::visible;
@@ -38,27 +38,46 @@ pub(crate) fn load(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Arc<P
 
 /// Checks the policy of these files and folders.
 pub(crate) fn check(paths: &[PathBuf], console: &mut Console<'_>) -> Result<Program, NoPolicy> {
+    let (texts, mut folder) = texts(paths, console).map_err(NoPolicy::File)?;
+    program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
+}
+
+/// Checks a program that may read fact files.
+pub(crate) fn check_plain(
+    path: &Path,
+    prelude: Prelude,
+    console: &mut Console<'_>,
+) -> Result<Program, NoPolicy> {
+    let (texts, mut folder) = texts(&[path.to_owned()], console).map_err(NoPolicy::File)?;
+    program::check_plain(&texts, prelude, &mut folder).map_err(NoPolicy::Refused)
+}
+
+/// The texts of these files and folders, each with its name.
+fn texts(paths: &[PathBuf], console: &mut Console<'_>) -> Result<(Texts, PolicyFolder), FileError> {
     let mut folder = PolicyFolder::default();
     let mut texts = Vec::new();
     let mut seen = BTreeSet::new();
-    for path in policy_files(paths).map_err(NoPolicy::File)? {
+    for path in policy_files(paths)? {
         let text = if path.as_os_str() == "-" {
             folder.stand(&files::name(&path), Path::new("."));
             files::text(&path, console)
         } else {
-            let canonical = files::canonical(&path).map_err(NoPolicy::File)?;
+            let canonical = files::canonical(&path)?;
             if !seen.insert(canonical.clone()) {
                 continue;
             }
             folder.know(&files::name(&path), canonical);
             files::file_text(&path)
         };
-        texts.push((files::name(&path), text.map_err(NoPolicy::File)?));
+        texts.push((files::name(&path), text?));
     }
-    program::check(&texts, &mut folder).map_err(NoPolicy::Refused)
+    Ok((texts, folder))
 }
 
-fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
+type Texts = Vec<(String, String)>;
+
+/// The policy files that these paths name, folders walked.
+pub(crate) fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
     let mut all = Vec::new();
     for path in paths {
         if !files::is_folder(path) {
@@ -77,7 +96,7 @@ fn policy_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
 /// Reports why there is no policy.
 pub(crate) fn report(no: &NoPolicy, audience: Audience, console: &mut Console<'_>) -> Exit {
     match (no, audience) {
-        (NoPolicy::File(error), audience) => report_file(error, audience, console),
+        (NoPolicy::File(error), audience) => return report_file(error, audience, console),
         (NoPolicy::Refused(refusal), Audience::Machines) => {
             let document = FindingsDocument::new(&refusal.sources, &refusal.findings);
             console.print(&(line(&document) + "\n"));
@@ -90,14 +109,15 @@ pub(crate) fn report(no: &NoPolicy, audience: Audience, console: &mut Console<'_
     Exit::Broken
 }
 
-/// Reports a file that cannot be read.
-pub(crate) fn report_file(error: &FileError, audience: Audience, console: &mut Console<'_>) {
+/// Reports a file that cannot be used.
+pub(crate) fn report_file(error: &FileError, audience: Audience, console: &mut Console<'_>) -> Exit {
     match audience {
         Audience::Machines => {
             console.print(&(line(&ErrorDocument { error: error.clone() }) + "\n"));
         }
         Audience::People => console.say(&format!("error: {}\n", visible(&error.text))),
     }
+    Exit::Broken
 }
 
 /// Where the files of a policy lie, so that they can include others.

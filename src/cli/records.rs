@@ -29,10 +29,7 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
         };
         match read {
             Read::Skipped(error) => console.say(&format!("skipped: {}\n", visible(&error.text))),
-            Read::Unreadable(error) => {
-                policy::report_file(&error, audience, console);
-                exit = exit.and(Exit::Broken);
-            }
+            Read::Unreadable(error) => exit = exit.and(policy::report_file(&error, audience, console)),
             Read::Recording(source, recording) => {
                 let (graph, stop) = graph(&recording);
                 records += graph.records().len();
@@ -49,8 +46,7 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
                 if let Some(stop) = stop {
                     let text = format!("`{source}`: session stopped: {}: {}", stop.kind.name(), stop.text);
                     let error = FileError { kind: stop.kind.name(), file: source, text };
-                    policy::report_file(&error, audience, console);
-                    exit = exit.and(Exit::Broken);
+                    exit = exit.and(policy::report_file(&error, audience, console));
                 }
             }
         }

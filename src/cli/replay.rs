@@ -31,20 +31,14 @@ struct Course {
 
 /// Judges every call of the recordings.
 pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exit {
-    let audience = match flags.format {
-        ReplayFormat::Text => Audience::People,
-        ReplayFormat::Json | ReplayFormat::Jsonl => Audience::Machines,
-    };
+    let audience = audience(flags);
     let policy = match policy::load(&flags.policy.policies, console) {
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
     let settings = match settings(&flags.settings, console) {
         Ok(settings) => settings,
-        Err(error) => {
-            policy::report_file(&error, audience, console);
-            return Exit::Broken;
-        }
+        Err(error) => return policy::report_file(&error, audience, console),
     };
     let only: Vec<Verdict> = flags.only.iter().copied().map(Verdict::from).collect();
     let mut course = Course::default();
@@ -57,6 +51,13 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
     }
     finish(flags, &only, quiet, policy.program(), &course, console);
     exit(flags, &course)
+}
+
+fn audience(flags: &Replay) -> Audience {
+    match flags.format {
+        ReplayFormat::Text => Audience::People,
+        ReplayFormat::Json | ReplayFormat::Jsonl => Audience::Machines,
+    }
 }
 
 fn session(
@@ -74,10 +75,9 @@ fn session(
             return;
         }
         Read::Unreadable(error) => {
-            match flags.format {
-                ReplayFormat::Text => policy::report_file(&error, Audience::People, console),
-                ReplayFormat::Jsonl => policy::report_file(&error, Audience::Machines, console),
-                ReplayFormat::Json => {}
+            // One document names the first of them at its end.
+            if flags.format != ReplayFormat::Json {
+                policy::report_file(&error, audience(flags), console);
             }
             course.totals.errors += 1;
             course.unreadable.push(error);

@@ -2,7 +2,7 @@ use crate::decision::{Decision, Reason, ReasonKind, Route, RouteStatus, Verdict}
 use crate::engine::{Budget, Database, Engine, EvalError, SHOWN};
 use crate::functor::{self, Argument, Cache};
 use crate::lineage::Lineage;
-use crate::program::{DecisionKind, DecisionRule, Piece, Program, RelationId};
+use crate::program::{DecisionKind, DecisionRule, Literal, Piece, Program, RelationId};
 use crate::records::{Approval, ApprovalScope};
 use crate::source::Span;
 use crate::value::{Symbol, Word, legible, visible};
@@ -267,7 +267,7 @@ fn filled(program: &Program, database: &Database, rule: &DecisionRule, tuple: &[
             Piece::Text(text) => text.clone(),
             Piece::Value { column, .. } => match (tuple.get(*column), columns.get(*column)) {
                 (Some(&word), Some(schema)) => {
-                    legible(&program.show(word, schema.type_id, &database.pool), SHOWN)
+                    legible(&program.types.show(word, schema.type_id, &database.pool), SHOWN)
                 }
                 _ => String::new(),
             },
@@ -348,7 +348,7 @@ fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question) -> Vec<
         };
         let status = if reach.open { RouteStatus::Possible } else { RouteStatus::Blocked };
         let literal = program.rules.get(reach.rule.0 as usize).and_then(|rule| rule.body.get(reach.literal));
-        let span = literal.map_or(rule.span, crate::program::Literal::span);
+        let span = literal.map_or(rule.span, Literal::span);
         let text = program.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
         routes.push(Route { rule: rule.id.clone(), status, line: program.sources.place(span).line, text });
     }

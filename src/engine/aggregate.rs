@@ -197,5 +197,6 @@ impl<'a> Join<'a> {
 fn float_sum(words: impl Iterator<Item = Word>) -> f64 {
     let mut values: Vec<f64> = words.map(Word::as_float).collect();
     values.sort_by(f64::total_cmp);
-    values.iter().sum()
+    // The library's own sum starts at -0.
+    values.iter().fold(0.0, |sum, value| sum + value)
 }

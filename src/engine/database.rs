@@ -1,6 +1,7 @@
 use crate::engine::ancestry::RecordNames;
 use crate::engine::tuples::{Row, Tuples};
 use crate::functor::Cache;
+use crate::lineage::Runs;
 use crate::program::{Program, RelationId};
 use crate::value::{Mark, Pool, Word};
 
@@ -16,6 +17,8 @@ pub struct Database {
     pub names: RecordNames,
     pub(crate) relations: Vec<Tuples>,
     pub(crate) cache: Cache,
+    /// The ancestors of the `Current` records, and the state of that relation that they were computed from.
+    pub(crate) depends: Option<(u64, Runs)>,
 }
 
 /// A moment of a [`Database`].
@@ -28,13 +31,28 @@ pub struct Moment {
 impl Database {
     /// No facts. Plans of the program have asked for indexes on `relations`.
     pub(crate) fn with(program: &Program, relations: Vec<Tuples>) -> Self {
-        Self { pool: program.pool.clone(), names: RecordNames::default(), relations, cache: Cache::default() }
+        let (pool, names, cache) = (program.pool.clone(), RecordNames::default(), Cache::default());
+        Self { pool, names, relations, cache, depends: None }
     }
 
     /// Adds a tuple. One of another width than the relation's is left out.
     pub fn insert(&mut self, relation: RelationId, tuple: &[Word]) {
         if let Some(tuples) = self.relations.get_mut(relation.0 as usize) {
             tuples.insert(tuple);
+        }
+    }
+
+    /// Takes out tuples that were added, wherever they stand. Costs as much as tuples have come since the oldest.
+    pub fn remove<'t>(&mut self, relation: RelationId, gone: impl Iterator<Item = &'t [Word]>) {
+        if let Some(tuples) = self.relations.get_mut(relation.0 as usize) {
+            tuples.remove(gone);
+        }
+    }
+
+    /// Takes out all tuples of a relation.
+    pub fn clear(&mut self, relation: RelationId) {
+        if let Some(tuples) = self.relations.get_mut(relation.0 as usize) {
+            tuples.truncate(0);
         }
     }
 

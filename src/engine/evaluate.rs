@@ -201,8 +201,13 @@ impl Engine {
         }
     }
 
-    /// Every proper ancestor of a `Current` record.
-    fn depends(&self, database: &Database, lineage: &Lineage) -> Runs {
+    /// Every proper ancestor of a `Current` record; computed once for several checks with the same such records.
+    fn depends(&self, database: &mut Database, lineage: &Lineage) -> Runs {
+        let relation = self.current.and_then(|current| database.relations.get(current.0 as usize));
+        let changes = relation.map_or(0, Tuples::changes);
+        if let Some((_, depends)) = database.depends.as_ref().filter(|(at, _)| *at == changes) {
+            return depends.clone();
+        }
         let mut depends = Runs::default();
         for tuple in self.current.iter().flat_map(|&current| database.tuples(current)) {
             let record = tuple.first().and_then(|word| database.names.record(word.as_symbol()));
@@ -210,6 +215,7 @@ impl Engine {
                 depends.union(lineage.ancestors(record));
             }
         }
+        database.depends = Some((changes, depends.clone()));
         depends
     }
 }
@@ -323,6 +329,9 @@ impl<'a> Pass<'a> {
             if !more {
                 return Ok(());
             }
+            if let Some(&relation) = stratum.relations.first() {
+                self.meter.round(relation).map_err(|halt| self.halted(&halt))?;
+            }
             for plan in &plans {
                 let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
                 if recent.is_some_and(|window| window.recent > window.stable) {
@@ -407,7 +416,11 @@ impl<'a> Pass<'a> {
     }
 
     fn run(&mut self, plan: &Plan) -> Result<(), EvalError> {
-        self.derive(plan).map_err(|halt| EvalError { what: halt.text(self.program), span: None })
+        self.derive(plan).map_err(|halt| self.halted(&halt))
+    }
+
+    fn halted(&self, halt: &Halt) -> EvalError {
+        EvalError { what: halt.text(self.program), span: None }
     }
 
     fn derive(&mut self, plan: &Plan) -> Result<(), Halt> {
@@ -556,7 +569,7 @@ fn session_relations(program: &Program, facts: &[RelationId]) -> Vec<bool> {
 }
 
 /// Whether a relation can hold more once the session has gone on: it needs session facts or the lineage.
-pub(crate) fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
+fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
     let lineage = |relation: &RelationId| {
         program.schema(*relation).is_some_and(|schema| {
             matches!(

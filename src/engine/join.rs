@@ -392,7 +392,7 @@ impl<'a> Join<'a> {
                 Err(fault) => Ok(self.fault(call.span, fault)),
             },
             Function::Show(type_id) => {
-                let text = legible(&self.program.show(first, type_id, self.pool), SHOWN);
+                let text = legible(&self.program.types.show(first, type_id, self.pool), SHOWN);
                 self.intern(Output::Text(text)).map(Some)
             }
             // A generator in a place for one value; the checker keeps it out.
@@ -486,11 +486,14 @@ fn cast(word: Word, from: Kind, to: Kind) -> Result<Word, String> {
 
 /// `range(a, b)` counts from a up to but not including b, or down if b is smaller; a step of 0 is a fault.
 fn range(kind: Kind, from: Word, to: Word, step: Option<Word>) -> Result<Vec<Word>, String> {
+    if kind == Kind::Float {
+        return float_range(from.as_float(), to.as_float(), step.map(Word::as_float));
+    }
     let wide = |word: Word| match kind {
         Kind::Number => Ok(i128::from(word.as_number())),
         Kind::Unsigned => Ok(i128::from(word.0)),
         Kind::Float | Kind::Symbol | Kind::Compound => {
-            Err("a range of values that are no whole numbers".to_owned())
+            Err("a range of values that are no numbers".to_owned())
         }
     };
     let (from, to) = (wide(from)?, wide(to)?);
@@ -513,4 +516,21 @@ fn range(kind: Kind, from: Word, to: Word, step: Option<Word>) -> Result<Vec<Wor
             _ => i64::try_from(value).map(Word::number).map_err(|_| "a range past 64 bits".to_owned()),
         })
         .collect()
+}
+
+/// Each value is the one before and a step, rounded as doubles are.
+fn float_range(from: f64, to: f64, step: Option<f64>) -> Result<Vec<Word>, String> {
+    let step = step.unwrap_or(if to < from { -1.0 } else { 1.0 });
+    if !(from.is_finite() && to.is_finite() && step.is_finite()) || step == 0.0 {
+        return Err(format!("a range from {from} to {to} with step {step}"));
+    }
+    let (mut values, mut at) = (Vec::new(), from);
+    while if step > 0.0 { at < to } else { at > to } {
+        values.push(Word::float(at));
+        if values.len() as u64 > LONGEST_RANGE {
+            return Err(format!("a range of more than {LONGEST_RANGE} numbers"));
+        }
+        at += step;
+    }
+    Ok(values)
 }

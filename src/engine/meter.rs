@@ -62,6 +62,12 @@ impl Meter {
         Ok(())
     }
 
+    /// A round of recursion began. It costs about as much as that many tuples looked at, also where it finds little.
+    pub(crate) fn round(&mut self, relation: RelationId) -> Result<(), Halt> {
+        self.steps += 255;
+        self.step(relation)
+    }
+
     /// A new tuple of that many columns was derived.
     pub(crate) fn tuple(&mut self, columns: usize, relation: RelationId) -> Result<(), Halt> {
         self.tuples += 1;

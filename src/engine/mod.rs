@@ -35,7 +35,7 @@ pub struct Budget {
     pub tuples: u64,
     /// Bytes of derived tuples, texts and values.
     pub bytes: u64,
-    /// Tuples looked at.
+    /// Tuples looked at; a round of recursion counts as 256.
     pub steps: u64,
 }
 

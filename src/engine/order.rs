@@ -4,9 +4,10 @@
 //! Literals that can raise an evaluation error come after all others, in stages, so that neither the order of the text
 //! nor this order decides whether an error is met.
 
+use std::collections::BTreeSet;
+
 use crate::engine::plan::{Access, AggregateStep, Pattern, Plan, Rows, Step};
 use crate::engine::tuples::Tuples;
-use crate::functor;
 use crate::program::{
     Aggregate, Atom, Call, Comparison, Function, LineageRelation, Literal, Operator, Origin, Program,
     RelationId, Rule, RuleId, Term, VariableId,
@@ -216,7 +217,7 @@ fn orient<'a>(bound: &Bound, test: &'a Comparison) -> Option<Oriented<'a>> {
     if test.operator == Operator::Equal {
         for (value, pattern) in sides {
             if let Term::Call(call) = value
-                && is_generator(call)
+                && call.is_generator()
                 && bound.covers(value)
                 && takes(bound, pattern)
             {
@@ -339,24 +340,13 @@ fn lineage_of(planner: &Planner<'_>, relation: RelationId) -> Option<LineageRela
 
 fn generator(test: &Comparison) -> Option<&Call> {
     [&test.left, &test.right].into_iter().find_map(|side| match side {
-        Term::Call(call) if is_generator(call) => Some(&**call),
+        Term::Call(call) if call.is_generator() => Some(&**call),
         Term::Call(_) | Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Construct(..) => None,
     })
 }
 
-/// Whether a call gives any number of values.
-pub(crate) fn is_generator(call: &Call) -> bool {
-    match call.function {
-        Function::Range(_) => true,
-        Function::Functor { id, .. } => functor::table()
-            .get(usize::from(id.0))
-            .is_some_and(|functor| functor.mode == functor::Mode::Generator),
-        Function::Arithmetic(..) | Function::Cast(..) | Function::Show(_) => false,
-    }
-}
-
 /// Whether a literal can raise an evaluation error.
-pub(crate) fn literal_fallible(literal: &Literal) -> bool {
+fn literal_fallible(literal: &Literal) -> bool {
     match literal {
         Literal::Positive(_) => false,
         Literal::Negative(atom) => atom.terms.iter().any(term_fallible),
@@ -370,7 +360,7 @@ pub(crate) fn literal_fallible(literal: &Literal) -> bool {
 }
 
 /// Whether a term can raise an evaluation error.
-pub(crate) fn term_fallible(term: &Term) -> bool {
+fn term_fallible(term: &Term) -> bool {
     match term {
         Term::Variable(_) | Term::Constant(_) | Term::Wildcard => false,
         Term::Construct(_, fields) => fields.iter().any(term_fallible),
@@ -389,23 +379,14 @@ pub(crate) fn term_fallible(term: &Term) -> bool {
 
 /// The first step from which on no variable of the head is bound any more.
 fn cut(rule: &Rule, steps: &[Step]) -> usize {
-    let mut wanted = Vec::new();
-    rule.head.terms.iter().for_each(|term| variables(term, &mut wanted));
+    let mut wanted = BTreeSet::new();
+    rule.head.terms.iter().for_each(|term| term.variables(&mut wanted));
     let binds_wanted = |step: &Step| {
         let mut bound = Vec::new();
         binds(step, &mut bound);
         bound.iter().any(|variable| wanted.contains(variable))
     };
     steps.iter().rposition(binds_wanted).map_or(0, |last| last + 1)
-}
-
-fn variables(term: &Term, into: &mut Vec<VariableId>) {
-    match term {
-        Term::Variable(variable) => into.push(*variable),
-        Term::Constant(_) | Term::Wildcard => {}
-        Term::Construct(_, fields) => fields.iter().for_each(|field| variables(field, into)),
-        Term::Call(call) => call.arguments.iter().for_each(|argument| variables(argument, into)),
-    }
 }
 
 fn binds(step: &Step, into: &mut Vec<VariableId>) {

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
 use foldhash::fast::RandomState;
@@ -22,6 +23,7 @@ pub(crate) struct Tuples {
     table: HashTable<Row>,
     indexes: Vec<Index>,
     state: RandomState,
+    changes: u64,
 }
 
 /// Rows by the values of some columns: for each distinct key a chain of rows, newest first.
@@ -43,6 +45,11 @@ impl Tuples {
 
     pub(crate) fn len(&self) -> Row {
         self.len
+    }
+
+    /// A number that is another one whenever rows have come or gone.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     pub(crate) fn arity(&self) -> usize {
@@ -82,6 +89,7 @@ impl Tuples {
         let row = self.len;
         self.words.extend_from_slice(tuple);
         self.len += 1;
+        self.changes += 1;
         let (words, arity, state) = (&self.words, self.arity, &self.state);
         self.table.insert_unique(state.hash_one(tuple), row, |&row| state.hash_one(at(words, arity, row)));
         true
@@ -122,8 +130,21 @@ impl Tuples {
         self.indexes.get(index.0)?.older(row)
     }
 
+    /// Takes tuples out, wherever they stand. Costs as much as rows have come since the oldest of them.
+    pub(crate) fn remove<'t>(&mut self, tuples: impl Iterator<Item = &'t [Word]>) {
+        let gone: BTreeSet<Row> = tuples.filter_map(|tuple| self.find(tuple)).collect();
+        let Some(&oldest) = gone.first() else { return };
+        let kept: Vec<Vec<Word>> =
+            (oldest..self.len).filter(|row| !gone.contains(row)).map(|row| self.row(row).to_vec()).collect();
+        self.truncate(oldest);
+        for tuple in kept {
+            self.insert(&tuple);
+        }
+    }
+
     /// Takes rows from the end until `len` are left.
     pub(crate) fn truncate(&mut self, len: Row) {
+        self.changes += u64::from(len < self.len);
         if len == 0 {
             self.table.clear();
             for index in &mut self.indexes {
@@ -239,6 +260,24 @@ mod tests {
         assert_eq!(chain(&tuples, index, 7, 9), [2, 0]);
         tuples.truncate(0);
         assert!(chain(&tuples, index, 7, 9).is_empty() && tuples.insert(&words(&[1, 7])));
+    }
+
+    #[test]
+    fn tuples_are_taken_out_from_the_middle() {
+        let mut tuples = Tuples::new(2);
+        let index = tuples.index(&[1]);
+        for a in 0..6 {
+            tuples.insert(&words(&[a, 7]));
+        }
+        tuples.refresh();
+        let (changes, gone) = (tuples.changes(), [words(&[1, 7]), words(&[3, 7]), words(&[9, 9])]);
+        tuples.remove(gone.iter().map(Vec::as_slice));
+        tuples.refresh();
+        let left: Vec<_> = tuples.iter().map(|tuple| tuple[0].0).collect();
+        assert_eq!(left, [0, 2, 4, 5]);
+        assert_eq!(chain(&tuples, index, 7, 9), [3, 2, 1, 0]);
+        assert!(tuples.find(&words(&[3, 7])).is_none() && tuples.find(&words(&[5, 7])) == Some(3));
+        assert_ne!(changes, tuples.changes());
     }
 
     #[test]

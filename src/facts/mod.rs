@@ -11,26 +11,63 @@ pub use schema::Schema;
 
 use crate::engine::Database;
 use crate::lineage::RecordId;
-use crate::records::{Graph, Record, Role, SessionFact};
+use crate::records::{CallNumber, Graph, Record, Role, RunChange, SessionFact, Status};
 use crate::value::Word;
+use std::collections::BTreeSet;
 
 /// How much of a graph has become facts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Projected {
     records: usize,
     facts: usize,
+    runs: usize,
 }
 
-/// Adds the facts of all records and notes that are new since `projected`. Costs as much as there are such.
+/// Adds the facts of all records and notes that are new since `projected`, and takes out those of calls that have ended.
+/// Costs as much as there are such, and as rows of `ToolOutcome` came after those that go.
 pub fn project(schema: &Schema, graph: &Graph, database: &mut Database, projected: &mut Projected) {
     for record in graph.records().iter().skip(projected.records) {
         project_record(schema, record, database);
     }
     projected.records = graph.records().len();
+    let (started, settled) = changed(graph, projected.runs);
+    projected.runs = graph.runs().len();
+    let settled: Vec<_> = settled.iter().filter_map(|&call| running(graph, database, call)).collect();
+    database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
     for fact in graph.facts().iter().skip(projected.facts) {
         project_fact(schema, fact, database);
     }
     projected.facts = graph.facts().len();
+    for call in started {
+        if let Some(tuple) = running(graph, database, call) {
+            database.insert(schema.tool_outcome, &tuple);
+        }
+    }
+}
+
+/// The calls that began to run, or ended, since so many changes.
+fn changed(graph: &Graph, since: usize) -> (BTreeSet<CallNumber>, Vec<CallNumber>) {
+    let (mut started, mut settled) = (BTreeSet::new(), Vec::new());
+    for change in graph.runs().iter().skip(since) {
+        match *change {
+            RunChange::Started(call) => {
+                started.insert(call);
+            }
+            RunChange::Settled(call) if started.remove(&call) => {}
+            RunChange::Settled(call) => settled.push(call),
+        }
+    }
+    (started, settled)
+}
+
+/// The row of `ToolOutcome` for a call that runs.
+fn running(graph: &Graph, database: &mut Database, number: CallNumber) -> Option<[Word; 5]> {
+    let call = graph.calls().get(number.0 as usize)?;
+    let id = name(database, call.record)?;
+    let status = Status::Running.name();
+    let [call_id, tool, arguments, status] =
+        [&call.call_id, &call.tool, &call.arguments, status].map(|text| database.text(text));
+    Some([id, call_id, tool, arguments, status])
 }
 
 fn project_record(schema: &Schema, record: &Record, database: &mut Database) {

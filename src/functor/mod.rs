@@ -88,6 +88,22 @@ pub struct Functor {
     pub documentation: &'static str,
 }
 
+impl Functor {
+    /// The parameter that the argument at that place is for; the last one of a variadic functor repeats.
+    #[must_use]
+    pub fn parameter(&self, at: usize) -> Option<&'static Parameter> {
+        let last = self.parameters.last().filter(|_| self.variadic);
+        self.parameters.get(at).or(last)
+    }
+
+    /// Whether the functor can be called with that many arguments.
+    #[must_use]
+    pub fn takes(&self, arguments: usize) -> bool {
+        let declared = self.parameters.len();
+        arguments == declared || (self.variadic && arguments + 1 >= declared)
+    }
+}
+
 /// An argument.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Argument<'a> {
@@ -180,6 +196,12 @@ pub fn table() -> &'static [Functor] {
     &TABLE.functors
 }
 
+/// The functor of that number.
+#[must_use]
+pub fn get(id: FunctorId) -> Option<&'static Functor> {
+    table().get(usize::from(id.0))
+}
+
 /// The functor of that name, the first of several (`intrinsic` tells words of the language from `@` names).
 #[must_use]
 pub fn find(name: &str, intrinsic: bool) -> Option<FunctorId> {
@@ -270,14 +292,11 @@ pub fn generate(
 
 /// The call with its body, if there are as many arguments as there are parameters.
 fn prepare<'a>(id: FunctorId, arguments: &'a [Argument<'a>]) -> Result<(Call<'a>, Body), FunctorError> {
-    let place = usize::from(id.0);
-    let known = table().get(place).zip(TABLE.bodies.get(place));
+    let known = get(id).zip(TABLE.bodies.get(usize::from(id.0)));
     let Some((functor, &body)) = known else {
         return Err(FunctorError::Arguments { functor: "?" });
     };
-    let wanted = functor.parameters.len();
-    let has_all = arguments.len() == wanted || (functor.variadic && arguments.len() + 1 >= wanted);
-    if !has_all {
+    if !functor.takes(arguments.len()) {
         return Err(FunctorError::Arguments { functor: functor.name });
     }
     Ok((Call { functor: functor.name, arguments }, body))

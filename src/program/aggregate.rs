@@ -50,9 +50,7 @@ impl<'e> Resolver<'_, 'e> {
     }
 
     fn names(&self, aggregate: &'e ast::Aggregate) -> Names<'e> {
-        let (mut target, mut body) = (BTreeSet::new(), BTreeSet::new());
-        aggregate.target.iter().for_each(|term| ground::names_in(term, &mut target));
-        ground::names_in_condition(&aggregate.body, &mut body);
+        let (target, body) = ground::names_of(aggregate);
         let visible = self.frames.last().map(|frame| frame.known.clone()).unwrap_or_default();
         let extreme = matches!(aggregate.kind, AggregateKind::Min | AggregateKind::Max);
         let own: BTreeSet<&str> = body.difference(&target).copied().collect();

@@ -9,21 +9,89 @@ use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 
-/// Keys and their canonical names.
-const KEYS: [(&str, &str); 13] = [
-    ("deny_message", "deny_message"),
-    ("message", "deny_message"),
-    ("reason", "deny_message"),
-    ("suggestion", "suggestion"),
-    ("fix", "suggestion"),
-    ("hint", "suggestion"),
-    ("ask", "ask"),
-    ("tool_pattern", "tool_pattern"),
-    ("url_pattern", "url_pattern"),
-    ("broad", "broad"),
-    ("category", "category"),
-    ("tag", "tag"),
-    ("id", "id"),
+/// A key that a comment above a rule may carry.
+#[derive(Debug, Clone, Copy)]
+pub struct AnnotationKey {
+    /// The key, without `@`.
+    pub name: &'static str,
+    /// Other spellings of it.
+    pub aliases: &'static [&'static str],
+    /// What follows it on the line.
+    pub value: &'static str,
+    /// The rules that it may stand on, by the relation of their heads.
+    pub stands_on: &'static [&'static str],
+    /// What it does there, in one sentence.
+    pub documentation: &'static str,
+}
+
+const DECISIONS: &[&str] = &["IsAuthorized", "Unauthorized", "DenialReason"];
+
+/// Every key that is read.
+pub const ANNOTATIONS: &[AnnotationKey] = &[
+    AnnotationKey {
+        name: "id",
+        aliases: &[],
+        value: "name",
+        stands_on: DECISIONS,
+        documentation: "The name of the rule in reports, instead of its relation, file and line.",
+    },
+    AnnotationKey {
+        name: "deny_message",
+        aliases: &["message", "reason"],
+        value: "text with placeholders",
+        stands_on: &["IsAuthorized", "Unauthorized"],
+        documentation: "The reason that is shown: for a deny or ask rule when it fires, for an allow rule when no \
+                        allow rule fired and this one concerns the action.",
+    },
+    AnnotationKey {
+        name: "suggestion",
+        aliases: &["fix", "hint"],
+        value: "text",
+        stands_on: DECISIONS,
+        documentation: "What to do instead, shown with the reason; may be repeated, and all are kept in order.",
+    },
+    AnnotationKey {
+        name: "ask",
+        aliases: &[],
+        value: "",
+        stands_on: &["Unauthorized"],
+        documentation: "A person decides where the rule fires; it has to stand directly above the rule.",
+    },
+    AnnotationKey {
+        name: "tool_pattern",
+        aliases: &[],
+        value: "regular expression",
+        stands_on: &["IsAuthorized"],
+        documentation: "The rule's message and route are shown for calls of tools whose whole name matches.",
+    },
+    AnnotationKey {
+        name: "url_pattern",
+        aliases: &[],
+        value: "regular expression",
+        stands_on: &["IsAuthorized"],
+        documentation: "The rule's message and route are shown for requests whose whole URL matches.",
+    },
+    AnnotationKey {
+        name: "broad",
+        aliases: &[],
+        value: "anything or nothing",
+        stands_on: DECISIONS,
+        documentation: "Kept with the rule; decides nothing.",
+    },
+    AnnotationKey {
+        name: "category",
+        aliases: &[],
+        value: "anything or nothing",
+        stands_on: DECISIONS,
+        documentation: "Kept with the rule; decides nothing.",
+    },
+    AnnotationKey {
+        name: "tag",
+        aliases: &[],
+        value: "anything or nothing",
+        stands_on: DECISIONS,
+        documentation: "Kept with the rule; decides nothing.",
+    },
 ];
 
 /// The relations that a decision is made of.
@@ -92,7 +160,7 @@ pub(crate) fn check_keys(annotations: &[ast::Annotation], findings: &mut Finding
     for annotation in annotations {
         let key = &annotation.key;
         if canonical(&key.text).is_none() {
-            let known = KEYS.iter().map(|&(key, _)| key);
+            let known = ANNOTATIONS.iter().flat_map(|known| [&[known.name], known.aliases].concat());
             let help = suggest::nearest(&key.text, known).map_or_else(
                 || "it is ignored; the known ones are listed in the language reference".to_owned(),
                 |near| format!("did you mean `@{near}`?"),
@@ -107,7 +175,8 @@ pub(crate) fn check_keys(annotations: &[ast::Annotation], findings: &mut Finding
 }
 
 fn canonical(key: &str) -> Option<&'static str> {
-    KEYS.iter().find(|&&(name, _)| name == key).map(|&(_, canonical)| canonical)
+    let known = ANNOTATIONS.iter().find(|known| known.name == key || known.aliases.contains(&key));
+    known.map(|known| known.name)
 }
 
 struct Reader<'a> {

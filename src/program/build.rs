@@ -78,7 +78,8 @@ impl<'a> Builder<'a> {
             .heads
             .iter()
             .map(|head| {
-                let subject = Subject::of(&head.relation.text).filter(|_| !of_prelude)?;
+                self.schema.prelude_relation(&head.relation.text).filter(|_| !of_prelude)?;
+                let subject = Subject::of(&head.relation.text)?;
                 if subject == Subject::Reason {
                     decisions::check_kind(self, head);
                 }
@@ -155,7 +156,7 @@ impl<'a> Builder<'a> {
     /// A gate that the author does not write holds; the second follows the first.
     pub(crate) fn gates(&mut self, written: &BTreeSet<&str>) {
         let find = |schema: &Schema, name: &str| {
-            let id = schema.relation_names.get(name).copied()?;
+            let id = schema.prelude_relation(name)?;
             schema.relation(id).map(|relation| (id, relation.span))
         };
         let (first, second) = ("CurrentDependsPolicyRelevant", "ReachableFromPolicyRelevant");

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::program::draft::Slot;
-use crate::program::schema::Schema;
+use crate::program::schema::{Schema, kind_word};
 use crate::program::types::TypeId;
 use crate::source::Span;
 use crate::value::Kind;
@@ -68,11 +68,7 @@ impl Mask {
     /// In words.
     pub(crate) fn words(self) -> &'static str {
         match self.single() {
-            Some(Kind::Number) => "a number",
-            Some(Kind::Unsigned) => "an unsigned",
-            Some(Kind::Float) => "a float",
-            Some(Kind::Symbol) => "a symbol",
-            Some(Kind::Compound) => "a record or variant",
+            Some(kind) => kind_word(kind),
             None if self == Self::INTEGER => "a whole number",
             None if self == Self::PLAIN => "a number or symbol",
             None => "a number",

@@ -36,6 +36,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("E0052", "an annotation that has no effect here"),
     ("E0053", "a faulty placeholder"),
     ("E0054", "an annotation given twice"),
+    ("E0055", "a place or a form of facts that is not possible"),
     ("W0001", "a variable used once"),
     ("W0002", "no annotation of that name"),
     ("W0003", "no pragma of that name"),

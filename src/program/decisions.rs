@@ -1,8 +1,8 @@
 //! Rules of decision relations: each fires into a relation of its own, from which the decision relation is derived.
 
-use crate::functor;
 use crate::program::annotations::{Notes, Subject, Written};
 use crate::program::build::{Alternative, Builder};
+use crate::program::schema::Schema;
 use crate::program::suggest;
 use crate::program::types::TypeId;
 use crate::program::{
@@ -160,12 +160,10 @@ fn message(builder: &mut Builder<'_>, decision: &DecisionRule, placeholders: &[P
     if let [one] = &terms[..] {
         return one.clone();
     }
-    let Some(id) = functor::find("cat", true) else {
+    let Some(function) = Function::concatenation() else {
         return builder.text("");
     };
-    let fallible = functor::table().get(usize::from(id.0)).is_some_and(|cat| cat.fallible);
     let kinds = vec![Kind::Symbol; terms.len()];
-    let function = Function::Functor { id, fallible };
     Term::Call(Box::new(Call { function, arguments: terms, kinds, span: decision.span }))
 }
 
@@ -229,7 +227,7 @@ fn placeholder_type(
     }
     let kind = builder.schema.types.kind(first);
     let same_kind = types.iter().all(|&type_id| builder.schema.types.kind(type_id) == kind);
-    match crate::program::schema::Schema::primitive(kind) {
+    match Schema::primitive(kind) {
         Some(primitive) if same_kind => Ok(primitive),
         Some(_) | None => {
             let message = format!("`{{{name}}}` has different types in the branches of `;`");

@@ -206,74 +206,43 @@ fn is_ground(term: &ast::Term, known: &BTreeSet<&str>, ready: &BTreeSet<Span>) -
 }
 
 fn mention<'a>(term: &'a ast::Term, spot: Spot, into: &mut Vec<Mention<'a>>) {
-    let inside = match &term.kind {
-        TermKind::Variable(name) => {
-            into.push(Mention { name, span: term.span, spot });
-            return;
-        }
-        TermKind::Record(_) | TermKind::Variant(..) => spot,
-        TermKind::Wildcard
-        | TermKind::Text(_)
-        | TermKind::Integer(_)
-        | TermKind::Unsigned(_)
-        | TermKind::Float(_)
-        | TermKind::Nil
-        | TermKind::Field(..)
-        | TermKind::Functor(..)
-        | TermKind::Intrinsic(..)
-        | TermKind::Unary(..)
-        | TermKind::Binary(..)
-        | TermKind::Cast(..)
-        | TermKind::Aggregate(_) => match spot {
-            Spot::Bound | Spot::Compared => Spot::Argument,
-            Spot::Head | Spot::Negated | Spot::Argument | Spot::Target => spot,
-        },
+    if let TermKind::Variable(name) = &term.kind {
+        into.push(Mention { name, span: term.span, spot });
+    }
+    let inside = match spot {
+        _ if matches!(term.kind, TermKind::Record(_) | TermKind::Variant(..)) => spot,
+        Spot::Bound | Spot::Compared => Spot::Argument,
+        Spot::Head | Spot::Negated | Spot::Argument | Spot::Target => spot,
     };
     normalise::parts(term).into_iter().for_each(|part| mention(part, inside, into));
 }
 
 fn collect_aggregates<'a>(term: &'a ast::Term, into: &mut Vec<Inner<'a>>) {
     if let TermKind::Aggregate(aggregate) = &term.kind {
-        let (mut target, mut names) = (BTreeSet::new(), BTreeSet::new());
-        aggregate.target.iter().for_each(|term| names_in(term, &mut target));
-        names_in_condition(&aggregate.body, &mut names);
+        let (target, names) = names_of(aggregate);
         into.push(Inner { aggregate, span: term.span, target, names });
     }
     normalise::parts(term).into_iter().for_each(|part| collect_aggregates(part, into));
 }
 
-/// The names of a condition.
-pub(crate) fn names_in_condition<'a>(condition: &'a ast::Condition, into: &mut BTreeSet<&'a str>) {
+/// The names of an aggregate's target, and those of its body.
+pub(crate) fn names_of(aggregate: &ast::Aggregate) -> (BTreeSet<&str>, BTreeSet<&str>) {
+    let (mut target, mut body) = (BTreeSet::new(), BTreeSet::new());
+    aggregate.target.iter().for_each(|term| names_in(term, &mut target));
     let mut terms = Vec::new();
-    normalise::terms_of(condition, &mut terms);
-    terms.into_iter().for_each(|term| names_in(term, into));
+    normalise::terms_of(&aggregate.body, &mut terms);
+    terms.into_iter().for_each(|term| names_in(term, &mut body));
+    (target, body)
 }
 
 /// The names of a term; of an aggregate inside it, those that may come from outside of that.
-pub(crate) fn names_in<'a>(term: &'a ast::Term, into: &mut BTreeSet<&'a str>) {
-    match &term.kind {
-        TermKind::Variable(name) => {
-            into.insert(name);
-        }
-        TermKind::Aggregate(aggregate) => {
-            let (mut target, mut names) = (BTreeSet::new(), BTreeSet::new());
-            aggregate.target.iter().for_each(|term| names_in(term, &mut target));
-            names_in_condition(&aggregate.body, &mut names);
-            into.extend(names.difference(&target));
-        }
-        TermKind::Wildcard
-        | TermKind::Text(_)
-        | TermKind::Integer(_)
-        | TermKind::Unsigned(_)
-        | TermKind::Float(_)
-        | TermKind::Nil
-        | TermKind::Record(_)
-        | TermKind::Variant(..)
-        | TermKind::Field(..)
-        | TermKind::Functor(..)
-        | TermKind::Intrinsic(..)
-        | TermKind::Unary(..)
-        | TermKind::Binary(..)
-        | TermKind::Cast(..) => normalise::parts(term).into_iter().for_each(|part| names_in(part, into)),
+fn names_in<'a>(term: &'a ast::Term, into: &mut BTreeSet<&'a str>) {
+    if let TermKind::Variable(name) = &term.kind {
+        into.insert(name);
     }
+    if let TermKind::Aggregate(aggregate) = &term.kind {
+        let (target, names) = names_of(aggregate);
+        into.extend(names.difference(&target));
+    }
+    normalise::parts(term).into_iter().for_each(|part| names_in(part, into));
 }

@@ -1,7 +1,10 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use crate::program::findings::Findings;
-use crate::program::{Includes, PRELUDE, PRELUDE_NAME};
+use crate::program::schema::PRELUDE_FILE;
+use crate::program::{Includes, PRELUDE, PRELUDE_NAME, Prelude};
 use crate::source::Diagnostic;
 use crate::source::Sources;
 use crate::syntax;
@@ -13,43 +16,66 @@ const MAX_DEPTH: usize = 32;
 const PRELUDE_FILES: [&str; 2] = [PRELUDE_NAME, "common_policy.dl"];
 
 /// One parsed file.
+#[derive(Debug)]
 pub(crate) struct Unit {
-    pub(crate) program: ast::Program,
+    pub(crate) program: Cow<'static, ast::Program>,
 }
 
-/// Parses the prelude, the files, and what they include, each file once, in the order of their ids.
+/// Parses the prelude, the files, and what they include, each file once, in the order of their ids. An absent prelude
+/// leaves an empty text in its place.
 pub(crate) fn load(
     files: &[(String, String)],
+    prelude: Prelude,
     includes: &mut dyn Includes,
     findings: &mut Findings,
 ) -> (Sources, Vec<Unit>) {
-    let mut loader =
-        Loader { sources: Sources::default(), units: Vec::new(), names: BTreeSet::new(), includes, findings };
-    loader.parse(PRELUDE_NAME.to_owned(), PRELUDE.to_owned());
+    let (sources, units, names) = (Sources::default(), Vec::new(), BTreeSet::new());
+    let mut loader = Loader { sources, units, names, prelude, includes, findings };
+    loader.prelude();
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
-        // A copy of the prelude among the files is the prelude, which is there.
-        if !again && text != PRELUDE {
+        if !again && !loader.is_prelude(text) {
             loader.add(name.clone(), text.clone());
         }
     }
     (loader.sources, loader.units)
 }
 
+/// The prelude's tree: its text is always the same, and always the first file.
+static PRELUDE_TREE: LazyLock<(ast::Program, Vec<Diagnostic>)> =
+    LazyLock::new(|| syntax::parse(PRELUDE_FILE, PRELUDE));
+
 struct Loader<'a> {
     sources: Sources,
     units: Vec<Unit>,
     names: BTreeSet<String>,
+    prelude: Prelude,
     includes: &'a mut dyn Includes,
     findings: &'a mut Findings,
 }
 
 impl Loader<'_> {
+    fn prelude(&mut self) {
+        if self.prelude == Prelude::Absent {
+            self.parse(PRELUDE_NAME.to_owned(), String::new());
+            return;
+        }
+        self.sources.add(PRELUDE_NAME, PRELUDE);
+        let (program, findings) = &*PRELUDE_TREE;
+        findings.iter().for_each(|finding| self.findings.push(finding.clone()));
+        self.units.push(Unit { program: Cow::Borrowed(program) });
+    }
+
+    /// Whether a file is a copy of the prelude, which is there.
+    fn is_prelude(&self, text: &str) -> bool {
+        self.prelude == Prelude::Loaded && text == PRELUDE
+    }
+
     fn parse(&mut self, name: String, text: String) -> usize {
         let file = self.sources.add(name, text);
         let (program, findings) = syntax::parse(file, &self.sources.file(file).text);
         findings.into_iter().for_each(|finding| self.findings.push(finding));
-        self.units.push(Unit { program });
+        self.units.push(Unit { program: Cow::Owned(program) });
         self.units.len() - 1
     }
 
@@ -92,7 +118,7 @@ impl Loader<'_> {
                 return None;
             }
         };
-        if text == PRELUDE {
+        if self.is_prelude(&text) {
             return None;
         }
         if path.contains(&name) {
@@ -120,7 +146,8 @@ impl Loader<'_> {
     fn missing(&mut self, include: &ast::Include, from: &str, why: &str) {
         let written = include.path.text.as_str();
         let file_name = written.rsplit(['/', '\\']).next().unwrap_or(written);
-        if PRELUDE_FILES.contains(&file_name) && !self.includes.exists(from, written) {
+        let known = self.prelude == Prelude::Loaded && PRELUDE_FILES.contains(&file_name);
+        if known && !self.includes.exists(from, written) {
             return;
         }
         let finding =

@@ -7,15 +7,15 @@ use std::collections::BTreeSet;
 
 use crate::functor;
 use crate::functor::FunctorId;
-use crate::program::classes::{Bound, Clash, Classes, Evidence, Mask};
+use crate::program::clash::Taker;
+use crate::program::classes::{Bound, Classes, Evidence, Mask};
 use crate::program::draft::{
     Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, Slot, literal_terms, walk_literals,
 };
 use crate::program::findings::Findings;
-use crate::program::mend;
 use crate::program::schema::{BROKEN, Schema};
 use crate::program::types::TypeId;
-use crate::program::{Arithmetic, Relation, VariableId};
+use crate::program::{Arithmetic, VariableId};
 use crate::source::Diagnostic;
 use crate::source::Sources;
 use crate::source::Span;
@@ -82,7 +82,7 @@ pub(crate) fn infer(
 pub(crate) struct Inference<'a> {
     pub(crate) draft: &'a Draft,
     pub(crate) schema: &'a Schema,
-    sources: &'a Sources,
+    pub(crate) sources: &'a Sources,
     pub(crate) findings: &'a mut Findings,
     pub(crate) classes: Classes,
     /// Terms whose parts wait for the type of the whole, or the other way round.
@@ -90,16 +90,6 @@ pub(crate) struct Inference<'a> {
 }
 
 impl<'a> Inference<'a> {
-    fn shown(&self, span: Span) -> String {
-        let text = self.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        if text.chars().count() > 40 {
-            let start: String = text.chars().take(37).collect();
-            format!("`{start}…`")
-        } else {
-            format!("`{text}`")
-        }
-    }
-
     fn positive(&mut self, atom: &'a DraftAtom) {
         let Some(relation) = atom.relation.and_then(|id| self.schema.relation(id)) else {
             for term in &atom.terms {
@@ -180,7 +170,7 @@ impl<'a> Inference<'a> {
         let DraftKind::Functor { name, candidates, arguments } = &term.kind else { return };
         self.fits(term.slot, term.span);
         let results =
-            candidates.iter().filter_map(|&id| declared(id)).map(|functor| Mask::of(functor.result));
+            candidates.iter().filter_map(|&id| functor::get(id)).map(|functor| Mask::of(functor.result));
         let result = results.fold(Mask::NONE, Mask::or);
         let sign = sign(candidates);
         self.narrow(term, result, format!("`{sign}{name}` gives {}", result.words()));
@@ -288,29 +278,6 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn compared(&mut self, left: &DraftTerm, right: &DraftTerm, span: Span) {
-        if let Err(clash) = self.classes.same_kind(left.slot, right.slot) {
-            let (left, right) = (self.shown(left.span), self.shown(right.span));
-            let message = format!(
-                "{left} is {} and {right} is {}, which cannot be compared",
-                clash.left.words(),
-                clash.right.words()
-            );
-            self.report_clash(&clash, span, message);
-        } else if let Err(before) = self.classes.same_type(left.slot, right.slot, span, self.schema) {
-            let message = format!(
-                "{} is {}, which has nothing in common with the type of {}",
-                self.shown(left.span),
-                self.bound_words(&before),
-                self.shown(right.span)
-            );
-            let finding = Diagnostic::error("E0020", span, message)
-                .with_label("no value is of both types")
-                .with_help("bring both to one type by `as(x, T)`");
-            self.findings.push(finding);
-        }
-    }
-
     fn ordered(&mut self, operator: ComparisonOperator, left: &DraftTerm, span: Span) {
         if matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual) {
             return;
@@ -368,24 +335,6 @@ impl<'a> Inference<'a> {
         }
     }
 
-    pub(crate) fn type_words(&self, id: TypeId) -> String {
-        match id {
-            TypeId::NUMBER | TypeId::UNSIGNED | TypeId::FLOAT | TypeId::SYMBOL => {
-                Mask::of(self.schema.types.kind(id)).words().to_owned()
-            }
-            _ => format!("of type `{}`", self.schema.type_name(id)),
-        }
-    }
-
-    fn bound_words(&self, bound: &Bound) -> String {
-        match bound {
-            Bound::Types(types) => {
-                types.iter().map(|&id| self.type_words(id)).collect::<Vec<_>>().join(" or ")
-            }
-            Bound::Any | Bound::Fits | Bound::Broken => "of another type".to_owned(),
-        }
-    }
-
     pub(crate) fn narrow(&mut self, term: &DraftTerm, mask: Mask, text: String) -> bool {
         self.narrow_slot(term.slot, mask, Evidence { span: term.span, text }, term.span)
     }
@@ -407,132 +356,10 @@ impl<'a> Inference<'a> {
             self.clash(&clash, b.span, what);
         }
     }
-
-    fn clash(&mut self, clash: &Clash, span: Span, what: &str) {
-        let message = format!("{what}: here are {} and {}", clash.left.words(), clash.right.words());
-        self.report_clash(clash, span, message);
-    }
-
-    fn report_clash(&mut self, clash: &Clash, span: Span, message: String) {
-        let mut finding = Diagnostic::error("E0020", span, message).with_label("types do not go together");
-        for evidence in [&clash.left_evidence, &clash.right_evidence].into_iter().flatten() {
-            let inside = evidence.span.file == span.file
-                && span.start <= evidence.span.start
-                && evidence.span.end <= span.end;
-            if !inside {
-                finding = finding.with_secondary(evidence.span, evidence.text.clone());
-            }
-        }
-        let literal = mend::literal(self.sources.text(span), clash.left, clash.right);
-        let help = literal.unwrap_or_else(|| mend::conversion(clash.left, clash.right).to_owned());
-        self.findings.push(finding.with_help(help));
-    }
-
-    /// Takes defaults, and checks heads by subtype.
-    fn finish(mut self, terms: &[&DraftTerm], quiet: bool, before: usize) -> Inferred {
-        for slot in (0..self.draft.slots).map(Slot) {
-            if let Some(kind) = self.classes.mask(slot).default_kind() {
-                let span = Span { file: crate::program::schema::PRELUDE_FILE, start: 0, end: 0 };
-                let evidence = Evidence { span, text: String::new() };
-                // A kind that the mask holds cannot clash.
-                let _ = self.classes.narrow(slot, Mask::of(kind), evidence);
-            }
-        }
-        self.settle();
-        let heads: Vec<_> = self.draft.heads.iter().collect();
-        heads.into_iter().for_each(|head| self.head(head));
-        let types: Vec<_> = (0..self.draft.slots).map(|slot| self.type_of(Slot(slot))).collect();
-        let inferred = Inferred { types };
-        if !quiet && self.findings.errors() == before {
-            self.untold(terms, &inferred);
-        }
-        inferred
-    }
-
-    fn type_of(&mut self, slot: Slot) -> TypeId {
-        let Some(kind) = self.classes.mask(slot).single() else { return BROKEN };
-        match self.classes.bound(slot) {
-            Bound::Types(types) => types.first().copied().unwrap_or(BROKEN),
-            Bound::Any | Bound::Fits => Schema::primitive(kind).unwrap_or(BROKEN),
-            Bound::Broken => BROKEN,
-        }
-    }
-
-    fn head(&mut self, head: &DraftAtom) {
-        let Some(relation) = head.relation.and_then(|id| self.schema.relation(id)) else { return };
-        for (term, column) in head.terms.iter().zip(&relation.columns) {
-            let Bound::Types(types) = self.classes.bound(term.slot) else { continue };
-            if column.type_id == BROKEN || self.classes.mask(term.slot).is_none() {
-                continue;
-            }
-            if let Some(&wide) = types.iter().find(|&&id| !self.schema.is_subtype(id, column.type_id)) {
-                let (is, wanted) = (self.type_words(wide), self.schema.type_name(column.type_id));
-                let message = format!(
-                    "column `{}` of `{}` is of type `{wanted}`, and {} is {is}",
-                    column.name,
-                    relation.name,
-                    self.shown(term.span)
-                );
-                let finding = Diagnostic::error("E0021", term.span, message)
-                    .with_label("not narrow enough")
-                    .with_help(format!("say `as(…, {wanted})` if the value is known to be one"));
-                self.findings.push(finding);
-            }
-        }
-    }
-
-    /// Reports what has no type although nothing is wrong.
-    fn untold(&mut self, terms: &[&DraftTerm], inferred: &Inferred) {
-        for term in terms {
-            term.walk(&mut |term| {
-                let silent =
-                    matches!(term.kind, DraftKind::Wildcard) || self.classes.mask(term.slot).is_none();
-                if inferred.get(term.slot) == BROKEN && !silent {
-                    let message = format!("the type of {} cannot be told", self.shown(term.span));
-                    let finding = Diagnostic::error("E0022", term.span, message)
-                        .with_help("bind it by a literal whose column has a type, or say `as(…, T)`");
-                    self.findings.push(finding);
-                }
-            });
-        }
-    }
-}
-
-/// What takes a value, for a message about its type.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Taker<'a> {
-    /// A column of a relation, counted from 0.
-    Column(&'a Relation, usize),
-    /// A field and the like, in words.
-    Place(&'a str),
-}
-
-impl Taker<'_> {
-    /// That it wants a value of that type.
-    fn wants(self, kind: &str) -> String {
-        match self {
-            Self::Column(relation, at) => {
-                let column = relation.columns.get(at).map_or("", |column| &column.name);
-                let value = if kind.starts_with("of type") { "a value " } else { "" };
-                let kind = format!("{value}{kind}");
-                format!(
-                    "`{}` takes {kind} as its {} argument `{column}`",
-                    relation.name,
-                    mend::ordinal(at + 1)
-                )
-            }
-            Self::Place(what) => format!("{what} is {kind}"),
-        }
-    }
-}
-
-/// The functor of that number.
-pub(crate) fn declared(id: FunctorId) -> Option<&'static functor::Functor> {
-    functor::table().get(usize::from(id.0))
 }
 
 fn sign(candidates: &[FunctorId]) -> &'static str {
-    if candidates.first().and_then(|&id| declared(id)).is_some_and(|functor| functor.intrinsic) {
+    if candidates.first().and_then(|&id| functor::get(id)).is_some_and(|functor| functor.intrinsic) {
         ""
     } else {
         "@"
@@ -541,13 +368,11 @@ fn sign(candidates: &[FunctorId]) -> &'static str {
 
 /// The kind of the parameter at that place.
 pub(crate) fn parameter(id: FunctorId, at: usize) -> Option<Kind> {
-    let functor = declared(id)?;
-    let last = functor.parameters.last().filter(|_| functor.variadic);
-    functor.parameters.get(at).or(last).map(|parameter| parameter.kind)
+    functor::get(id)?.parameter(at).map(|parameter| parameter.kind)
 }
 
 fn parameter_name(candidates: &[FunctorId], at: usize) -> &'static str {
-    let functor = candidates.first().and_then(|&id| declared(id));
+    let functor = candidates.first().and_then(|&id| functor::get(id));
     functor
         .and_then(|functor| functor.parameters.get(at).or(functor.parameters.last()))
         .map_or("argument", |parameter| parameter.name)

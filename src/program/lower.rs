@@ -2,21 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::functor;
-use crate::functor::{FunctorId, Role};
 use crate::program::draft::{
     Draft, DraftAggregate, DraftAlternative, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId, Slot,
 };
 use crate::program::findings::Findings;
-use crate::program::infer::{Inferred, parameter};
-use crate::program::schema::{BROKEN, Schema, kind_word};
-use crate::program::terms;
+use crate::program::infer::Inferred;
+use crate::program::schema::Schema;
 use crate::program::types::TypeId;
 use crate::program::union::Union;
-use crate::program::{
-    Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Term, Variable, VariableId,
-};
-use crate::source::Diagnostic;
+use crate::program::{Aggregate, Atom, Comparison, Function, Literal, Term, Variable, VariableId};
 use crate::source::Span;
 use crate::syntax::ast::{AggregateKind, ComparisonOperator};
 use crate::value::{ConstructorId, Kind, Pool, Word};
@@ -53,7 +47,7 @@ pub(crate) fn lower(
 
 /// Where a term goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     /// In a positive atom or a pattern: no calls.
     Pattern,
     /// A side of an equality: a call, or a pattern.
@@ -62,22 +56,22 @@ enum Place {
     Value,
 }
 
-struct Lowering<'a> {
+pub(crate) struct Lowering<'a> {
     draft: &'a Draft,
-    inferred: &'a Inferred,
-    schema: &'a Schema,
+    pub(crate) inferred: &'a Inferred,
+    pub(crate) schema: &'a Schema,
     pool: &'a mut Pool,
-    findings: &'a mut Findings,
+    pub(crate) findings: &'a mut Findings,
     variables: Vec<Variable>,
     unions: Vec<Union>,
 }
 
 impl Lowering<'_> {
-    fn kind(&self, slot: Slot) -> Kind {
+    pub(crate) fn kind(&self, slot: Slot) -> Kind {
         self.schema.types.kind(self.inferred.get(slot))
     }
 
-    fn fresh(&mut self, type_id: TypeId) -> VariableId {
+    pub(crate) fn fresh(&mut self, type_id: TypeId) -> VariableId {
         let id = VariableId(u32::try_from(self.variables.len()).unwrap_or(u32::MAX));
         self.variables.push(Variable { name: String::new(), type_id });
         id
@@ -235,7 +229,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn term(&mut self, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
+    pub(crate) fn term(&mut self, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
         match &term.kind {
             DraftKind::Variable(id) => Term::Variable(*id),
             DraftKind::Wildcard => Term::Wildcard,
@@ -281,137 +275,6 @@ impl Lowering<'_> {
         };
         Term::Construct(constructor, terms.iter().map(|term| self.term(term, inside, out)).collect())
     }
-
-    /// A call where it may stand, else a fresh variable that equals it.
-    fn placed(&mut self, call: Call, term: &DraftTerm, place: Place, out: &mut Vec<Literal>) -> Term {
-        let generator = generates(&call);
-        let call = Term::Call(Box::new(call));
-        let stays = match place {
-            Place::Pattern => false,
-            Place::Side => true,
-            Place::Value => !generator,
-        };
-        if stays {
-            return call;
-        }
-        let variable = self.fresh(self.inferred.get(term.slot));
-        out.push(Literal::Test(Comparison {
-            operator: ComparisonOperator::Equal,
-            kind: self.kind(term.slot),
-            left: Term::Variable(variable),
-            right: call,
-            span: term.span,
-        }));
-        Term::Variable(variable)
-    }
-
-    fn call(
-        &mut self,
-        function: Function,
-        arguments: &[DraftTerm],
-        span: Span,
-        out: &mut Vec<Literal>,
-    ) -> Call {
-        let kinds = arguments.iter().map(|argument| self.kind(argument.slot)).collect();
-        let arguments = arguments.iter().map(|argument| self.term(argument, Place::Value, out)).collect();
-        Call { function, arguments, kinds, span }
-    }
-
-    fn functor(
-        &mut self,
-        term: &DraftTerm,
-        candidates: &[FunctorId],
-        arguments: &[DraftTerm],
-        out: &mut Vec<Literal>,
-    ) -> Call {
-        let kinds: Vec<_> = arguments.iter().map(|argument| self.kind(argument.slot)).collect();
-        let fits =
-            |id: &&FunctorId| kinds.iter().enumerate().all(|(at, &kind)| parameter(**id, at) == Some(kind));
-        let id = candidates.iter().find(fits).or(candidates.first()).copied().unwrap_or(FunctorId(0));
-        let mut patterns = arguments
-            .iter()
-            .enumerate()
-            .filter(|&(at, _)| matches!(terms::role(id, at), Some(Role::Pattern | Role::Glob)));
-        let declared = functor::table().get(usize::from(id.0));
-        let has_patterns = patterns.clone().next().is_some();
-        let literal =
-            has_patterns && patterns.all(|(_, argument)| matches!(argument.kind, DraftKind::Text(_)));
-        let fallible = declared.is_some_and(|functor| functor.fallible) && !literal;
-        self.call(Function::Functor { id, fallible }, arguments, term.span, out)
-    }
-
-    fn operator(
-        &mut self,
-        term: &DraftTerm,
-        operator: Arithmetic,
-        operands: &[DraftTerm],
-        out: &mut Vec<Literal>,
-    ) -> Call {
-        let kind = self.kind(term.slot);
-        if operator == Arithmetic::Add
-            && kind == Kind::Symbol
-            && let Some(id) = functor::find("cat", true)
-        {
-            let fallible = functor::table().get(usize::from(id.0)).is_some_and(|cat| cat.fallible);
-            return self.call(Function::Functor { id, fallible }, operands, term.span, out);
-        }
-        let function = Function::Arithmetic(operator, kind);
-        let mut call = self.call(function, operands, term.span, out);
-        // `min` and `max` of many are taken two by two.
-        while call.arguments.len() > 2 {
-            let rest = call.arguments.split_off(2);
-            let first = Call { kinds: vec![kind; 2], ..call };
-            let arguments: Vec<_> = std::iter::once(Term::Call(Box::new(first))).chain(rest).collect();
-            call = Call { function, kinds: vec![kind; arguments.len()], arguments, span: term.span };
-        }
-        call
-    }
-
-    fn cast(
-        &mut self,
-        term: &DraftTerm,
-        inner: &DraftTerm,
-        type_id: TypeId,
-        place: Place,
-        out: &mut Vec<Literal>,
-    ) -> Term {
-        let (from, to) = (self.kind(inner.slot), self.schema.types.kind(type_id));
-        let numeric = |kind: Kind| matches!(kind, Kind::Number | Kind::Unsigned | Kind::Float);
-        let same = from == to && (from != Kind::Compound || self.inferred.get(inner.slot) == type_id);
-        if same {
-            return self.term(inner, place, out);
-        }
-        if numeric(from) && numeric(to) {
-            let call = self.call(Function::Cast(from, to), std::slice::from_ref(inner), term.span, out);
-            return self.placed(call, term, place, out);
-        }
-        let message = format!("{} cannot be cast to `{}`", kind_word(from), self.schema.type_name(type_id));
-        let help = "convert with `to_string`, `to_number`, `to_unsigned` or `to_float`";
-        self.findings.push(Diagnostic::error("E0025", term.span, message).with_help(help));
-        Term::Wildcard
-    }
-
-    fn integer(&mut self, term: &DraftTerm, value: i128) -> Term {
-        let word = match self.kind(term.slot) {
-            Kind::Number => i64::try_from(value).ok().map(Word::number),
-            Kind::Unsigned => u64::try_from(value).ok().map(Word::unsigned),
-            // The nearest double, as for any number that is written with a fraction.
-            #[expect(clippy::cast_precision_loss, reason = "a float literal is the nearest double")]
-            Kind::Float => Some(Word::float(value as f64)),
-            Kind::Symbol | Kind::Compound => None,
-        };
-        if let Some(word) = word {
-            return Term::Constant(word);
-        }
-        if self.inferred.get(term.slot) != BROKEN {
-            let message = format!("{value} does not fit 64 bits signed, the range of a number");
-            let finding = Diagnostic::error("E0024", term.span, message)
-                .with_label("too large")
-                .with_help("numbers go from -9223372036854775808 to 9223372036854775807; write an unsigned literal with `u`, as in `5u`");
-            self.findings.push(finding);
-        }
-        Term::Wildcard
-    }
 }
 
 /// Whether the literal is an atom that is there already.
@@ -423,19 +286,9 @@ fn repeated(body: &[Literal], literal: &Literal) -> bool {
     })
 }
 
-fn generates(call: &Call) -> bool {
-    match call.function {
-        Function::Functor { id, .. } => functor::table()
-            .get(usize::from(id.0))
-            .is_some_and(|functor| functor.mode == functor::Mode::Generator),
-        Function::Range(_) => true,
-        Function::Arithmetic(..) | Function::Cast(..) | Function::Show(_) => false,
-    }
-}
-
 fn is_generator(term: &Term) -> bool {
     match term {
-        Term::Call(call) => generates(call),
+        Term::Call(call) => call.is_generator(),
         Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Construct(..) => false,
     }
 }
@@ -443,15 +296,15 @@ fn is_generator(term: &Term) -> bool {
 /// The variables of literals and a target.
 pub(crate) fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<VariableId> {
     let mut found = BTreeSet::new();
-    target.iter().for_each(|term| variables_in(term, &mut found));
+    target.iter().for_each(|term| term.variables(&mut found));
     for literal in body {
         match literal {
             Literal::Positive(atom) | Literal::Negative(atom) => {
-                atom.terms.iter().for_each(|term| variables_in(term, &mut found));
+                atom.terms.iter().for_each(|term| term.variables(&mut found));
             }
             Literal::Test(test) => {
-                variables_in(&test.left, &mut found);
-                variables_in(&test.right, &mut found);
+                test.left.variables(&mut found);
+                test.right.variables(&mut found);
             }
             Literal::Aggregate(inner) => {
                 found.insert(inner.result);
@@ -460,15 +313,4 @@ pub(crate) fn variables_of(body: &[Literal], target: Option<&Term>) -> BTreeSet<
         }
     }
     found
-}
-
-pub(crate) fn variables_in(term: &Term, found: &mut BTreeSet<VariableId>) {
-    match term {
-        Term::Variable(id) => {
-            found.insert(*id);
-        }
-        Term::Constant(_) | Term::Wildcard => {}
-        Term::Construct(_, terms) => terms.iter().for_each(|term| variables_in(term, found)),
-        Term::Call(call) => call.arguments.iter().for_each(|term| variables_in(term, found)),
-    }
 }

@@ -10,6 +10,8 @@ mod aggregate;
 mod analysis;
 mod annotations;
 mod build;
+mod calls;
+mod clash;
 mod classes;
 mod codes;
 mod decisions;
@@ -31,6 +33,7 @@ mod schema;
 mod settle;
 mod strata;
 mod suggest;
+mod tell;
 mod terms;
 mod unbound;
 mod union;
@@ -42,14 +45,15 @@ use sha2::{Digest as _, Sha256};
 use crate::program::build::Builder;
 use crate::program::findings::Findings;
 use crate::program::include::Unit;
+use crate::program::relations::Inputs;
 use crate::program::schema::{PRELUDE_FILE, Schema};
 use crate::source::{Diagnostic, Sources, Span};
 use crate::syntax::ast;
-use crate::value::{Pool, Word};
+use crate::value::Pool;
 
+pub use annotations::{ANNOTATIONS, AnnotationKey};
 pub use codes::CODES;
 pub use explanations::{Explanation, explained, explanation};
-
 pub use rule::{
     Aggregate, Arithmetic, Atom, Call, Comparison, Function, Literal, Rule, RuleId, Term, Variable,
     VariableId,
@@ -205,6 +209,8 @@ pub struct Program {
     pub needs: Vec<Vec<RelationId>>,
     /// The constants of the rules.
     pub pool: Pool,
+    /// `.input`, `.output` and `.printsize` of the files, the prelude's aside, in the order of the text.
+    pub directives: Vec<ast::Directive>,
     /// Warnings met on the way.
     pub warnings: Vec<Diagnostic>,
     /// `sha256:…` over the policy texts (the prelude is the version's).
@@ -223,12 +229,6 @@ impl Program {
     #[must_use]
     pub fn schema(&self, id: RelationId) -> Option<&Relation> {
         self.relations.get(id.0 as usize)
-    }
-
-    /// A word as a person reads it: texts bare at the top, `[a, b]` for records, `$Name(a)` for variants.
-    #[must_use]
-    pub fn show(&self, word: Word, type_id: TypeId, pool: &Pool) -> String {
-        self.types.show(word, type_id, pool)
     }
 }
 
@@ -272,6 +272,15 @@ pub struct Refusal {
     pub findings: Vec<Diagnostic>,
 }
 
+/// Whether the prelude stands before a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prelude {
+    /// Its types and relations are there.
+    Loaded,
+    /// Nothing is there but what the program declares.
+    Absent,
+}
+
 /// Checks the policy that these files (name, text) make together.
 ///
 /// ```
@@ -288,9 +297,39 @@ pub struct Refusal {
 /// # Errors
 /// Every finding, where at least one is an error.
 pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<Program, Box<Refusal>> {
+    check_with(files, Prelude::Loaded, Inputs::Refused, includes)
+}
+
+/// Checks a program that decides nothing: its own `.input` relations are filled by whoever runs it, and without the
+/// prelude no relation has a meaning of its own.
+///
+/// ```
+/// use gatelog::program::{NoIncludes, Prelude, check_plain};
+///
+/// let text = ".decl A(x: number) .input A .output A";
+/// let program = check_plain(&[("a.dl".to_owned(), text.to_owned())], Prelude::Absent, &mut NoIncludes).unwrap();
+/// assert_eq!(program.directives.len(), 2);
+/// ```
+///
+/// # Errors
+/// Every finding, where at least one is an error.
+pub fn check_plain(
+    files: &[(String, String)],
+    prelude: Prelude,
+    includes: &mut dyn Includes,
+) -> Result<Program, Box<Refusal>> {
+    check_with(files, prelude, Inputs::Read, includes)
+}
+
+fn check_with(
+    files: &[(String, String)],
+    prelude: Prelude,
+    inputs: Inputs,
+    includes: &mut dyn Includes,
+) -> Result<Program, Box<Refusal>> {
     let mut findings = Findings::default();
-    let (sources, units) = include::load(files, includes, &mut findings);
-    let mut schema = declared(&units, &mut findings);
+    let (sources, units) = include::load(files, prelude, includes, &mut findings);
+    let mut schema = declared(&units, inputs, &mut findings);
     let mut builder = Builder::new(&mut schema, &sources, &mut findings);
     let mut gates = BTreeSet::new();
     for rule in units.iter().flat_map(rules) {
@@ -302,7 +341,7 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
     builder.equivalences();
     builder.gates(&gates);
     let Builder { pool, rules: built, lineage_rules, mut decision_rules, .. } = builder;
-    names::check(units.iter().flat_map(rules), &mut findings);
+    names::check(units.iter().flat_map(rules), &schema, &mut findings);
     let before = findings.errors();
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
     // Strata of rules that have none would be reported a second time.
@@ -323,6 +362,7 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
         decision_rules,
         needs,
         pool,
+        directives: units.iter().skip(1).flat_map(directives).cloned().collect(),
         warnings: findings.sorted(),
         digest: digest(&sources),
         sources,
@@ -330,7 +370,7 @@ pub fn check(files: &[(String, String)], includes: &mut dyn Includes) -> Result<
 }
 
 /// Enters what the files declare, and looks at everything that is no rule.
-fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
+fn declared(units: &[Unit], inputs: Inputs, findings: &mut Findings) -> Schema {
     let mut schema = Schema::default();
     let items = || units.iter().flat_map(|unit| &unit.program.items);
     let types = items().filter_map(|item| match item {
@@ -354,10 +394,8 @@ fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
             ast::Item::Type(_) | ast::Item::Rule(_) | ast::Item::Directive(_) | ast::Item::Include(_) => {}
         }
     }
-    for item in items() {
-        if let ast::Item::Directive(directive) = item {
-            relations::direct(directive, &mut schema, findings);
-        }
+    for directive in units.iter().flat_map(directives) {
+        relations::direct(directive, inputs, &mut schema, findings);
     }
     schema
 }
@@ -365,6 +403,13 @@ fn declared(units: &[Unit], findings: &mut Findings) -> Schema {
 /// A construct's words with its directive in backticks.
 fn construct(what: &str) -> String {
     if what.starts_with('.') && !what.contains('`') { format!("`{what}`") } else { what.to_owned() }
+}
+
+fn directives(unit: &Unit) -> impl Iterator<Item = &ast::Directive> {
+    unit.program.items.iter().filter_map(|item| match item {
+        ast::Item::Directive(directive) => Some(directive),
+        _ => None,
+    })
 }
 
 fn rules(unit: &Unit) -> impl Iterator<Item = &ast::Rule> {

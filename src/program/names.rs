@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 
 use crate::program::annotations::Subject;
 use crate::program::findings::Findings;
+use crate::program::schema::Schema;
 use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 
 /// Warns of rules about the decision that have the name of an earlier one. Rules on other subjects have no name.
-pub(crate) fn check<'a>(rules: impl Iterator<Item = &'a ast::Rule>, findings: &mut Findings) {
+pub(crate) fn check<'a>(
+    rules: impl Iterator<Item = &'a ast::Rule>,
+    schema: &Schema,
+    findings: &mut Findings,
+) {
     let mut first: BTreeMap<&str, Span> = BTreeMap::new();
     for rule in rules {
-        if !rule.heads.iter().any(|head| Subject::of(&head.relation.text).is_some()) {
+        let decides = |name: &str| Subject::of(name).is_some() && schema.prelude_relation(name).is_some();
+        if !rule.heads.iter().any(|head| decides(&head.relation.text)) {
             continue;
         }
         // A second name of one rule is a fault of its own.

@@ -5,9 +5,8 @@ use crate::program::findings::Findings;
 use crate::program::schema::{BROKEN, PRELUDE_FILE, Schema};
 use crate::program::{Column, LineageRelation, Origin, Relation, RelationId};
 use crate::source::Diagnostic;
+use crate::source::Span;
 use crate::syntax::ast;
-
-const QUALIFIERS: [&str; 7] = ["inline", "no_inline", "magic", "no_magic", "brie", "btree", "eqrel"];
 
 /// Relations of the prelude that policies may derive into; all others of the prelude are closed.
 const OPEN: [&str; 9] = [
@@ -77,43 +76,54 @@ fn lineage(declaration: &ast::RelationDeclaration) -> Option<LineageRelation> {
     }
 }
 
+/// Enters `eqrel`. The other qualifiers that the grammar lets through say how a relation is stored, which changes no tuple.
 fn qualifiers(
     declaration: &ast::RelationDeclaration,
     id: RelationId,
     schema: &mut Schema,
     findings: &mut Findings,
 ) {
-    for qualifier in &declaration.qualifiers {
-        if !QUALIFIERS.contains(&qualifier.text.as_str()) {
-            findings.push(unsupported(&format!("the qualifier `{}`", qualifier.text), qualifier.span));
-        } else if qualifier.text == "eqrel" {
-            let types: Vec<_> = schema
-                .relation(id)
-                .map(|relation| relation.columns.iter().map(|column| column.type_id).collect())
-                .unwrap_or_default();
-            match types[..] {
-                [a, b] if a == b => schema.equivalences.push((id, qualifier.span)),
-                [BROKEN, _] | [_, BROKEN] => {}
-                _ => {
-                    let message =
-                        format!("`eqrel` relation `{}` needs two columns of one type", declaration.name.text);
-                    let finding = Diagnostic::error("E0046", qualifier.span, message)
-                        .with_help("an equivalence holds between two values of one type");
-                    findings.push(finding);
-                }
+    for qualifier in declaration.qualifiers.iter().filter(|qualifier| qualifier.text == "eqrel") {
+        let types: Vec<_> = schema
+            .relation(id)
+            .map(|relation| relation.columns.iter().map(|column| column.type_id).collect())
+            .unwrap_or_default();
+        match types[..] {
+            [a, b] if a == b => schema.equivalences.push((id, qualifier.span)),
+            [BROKEN, _] | [_, BROKEN] => {}
+            _ => {
+                let message =
+                    format!("`eqrel` relation `{}` needs two columns of one type", declaration.name.text);
+                let finding = Diagnostic::error("E0046", qualifier.span, message)
+                    .with_help("an equivalence holds between two values of one type");
+                findings.push(finding);
             }
         }
     }
 }
 
 /// A construct that is recognised and not there.
-pub(crate) fn unsupported(what: &str, span: crate::source::Span) -> Diagnostic {
+pub(crate) fn unsupported(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error("E0006", span, format!("{what} is not supported here"))
         .with_help("say it with plain rules; nothing of a policy is left out in silence")
 }
 
+/// Whether a program's own relations can be given facts from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// Never: a policy names no file.
+    Refused,
+    /// From fact files.
+    Read,
+}
+
 /// Reads `.output`, `.input` and `.printsize`.
-pub(crate) fn direct(directive: &ast::Directive, schema: &mut Schema, findings: &mut Findings) {
+pub(crate) fn direct(
+    directive: &ast::Directive,
+    inputs: Inputs,
+    schema: &mut Schema,
+    findings: &mut Findings,
+) {
     let name = &directive.relation;
     let Some(&id) = schema.relation_names.get(&name.text) else {
         let finding = unknown_relation(name, schema);
@@ -132,6 +142,7 @@ pub(crate) fn direct(directive: &ast::Directive, schema: &mut Schema, findings: 
             }
         }
         ast::DirectiveKind::Input if of_prelude => {}
+        ast::DirectiveKind::Input if inputs == Inputs::Read => relation.origin = Origin::Host,
         ast::DirectiveKind::Input => {
             let message =
                 format!("`{}` would read facts given by the host, and none can be given to it", name.text);

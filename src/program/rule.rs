@@ -5,6 +5,9 @@
 //! more rules, `match(p, s)` the test `match(p, s) = 1` and `!match(p, s)` the test `match(p, s) = 0`, a functor in an
 //! argument of an atom a fresh variable and a test.
 
+use std::collections::BTreeSet;
+
+use crate::functor;
 use crate::functor::FunctorId;
 use crate::program::RelationId;
 use crate::program::types::TypeId;
@@ -138,6 +141,20 @@ pub enum Term {
     Call(Box<Call>),
 }
 
+impl Term {
+    /// Adds the variables of the term.
+    pub(crate) fn variables(&self, into: &mut BTreeSet<VariableId>) {
+        match self {
+            Self::Variable(id) => {
+                into.insert(*id);
+            }
+            Self::Constant(_) | Self::Wildcard => {}
+            Self::Construct(_, terms) => terms.iter().for_each(|term| term.variables(into)),
+            Self::Call(call) => call.arguments.iter().for_each(|term| term.variables(into)),
+        }
+    }
+}
+
 /// `function(arguments)`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
@@ -149,6 +166,20 @@ pub struct Call {
     pub kinds: Vec<Kind>,
     /// As written.
     pub span: Span,
+}
+
+impl Call {
+    /// Whether the call gives any number of values.
+    #[must_use]
+    pub fn is_generator(&self) -> bool {
+        match self.function {
+            Function::Functor { id, .. } => {
+                functor::get(id).is_some_and(|functor| functor.mode == functor::Mode::Generator)
+            }
+            Function::Range(_) => true,
+            Function::Arithmetic(..) | Function::Cast(..) | Function::Show(_) => false,
+        }
+    }
 }
 
 /// What a [`Call`] applies.
@@ -170,6 +201,14 @@ pub enum Function {
     Cast(Kind, Kind),
     /// A value of any type as text, for placeholders in messages: control and bidi characters escaped, capped.
     Show(TypeId),
+}
+
+impl Function {
+    /// The concatenation of texts.
+    pub(crate) fn concatenation() -> Option<Self> {
+        let id = functor::find("cat", true)?;
+        Some(Self::Functor { id, fallible: functor::get(id)?.fallible })
+    }
 }
 
 /// Operators. Those that can fail by overflow, division by zero or a shift out of range: all but the bitwise and logical

@@ -49,6 +49,11 @@ impl Schema {
         self.relation(id).is_some_and(|relation| relation.span.file == PRELUDE_FILE)
     }
 
+    /// The prelude's relation of that name.
+    pub(crate) fn prelude_relation(&self, name: &str) -> Option<RelationId> {
+        self.relation_names.get(name).copied().filter(|&id| self.is_prelude(id))
+    }
+
     pub(crate) fn near_relation(&self, name: &str, otherwise: &str) -> String {
         let known = self.relation_names.keys().map(String::as_str).filter(|name| !name.starts_with("__"));
         suggest::did_you_mean(name, known, otherwise)

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::functor;
 use crate::functor::FunctorId;
+use crate::program::clash::Taker;
 use crate::program::classes::{Bound, Mask};
 use crate::program::draft::{Access, DraftKind, DraftTerm, Slot};
-use crate::program::infer::{Inference, Taker, declared, parameter};
+use crate::program::infer::{Inference, parameter};
 use crate::program::suggest;
 use crate::program::types::TypeId;
 use crate::source::Diagnostic;
@@ -60,7 +62,7 @@ impl<'a> Inference<'a> {
             DraftKind::Functor { candidates, arguments, .. } => {
                 let fitting = self.fitting(candidates, arguments);
                 let [id] = fitting[..] else { return fitting.is_empty() };
-                if let Some(functor) = declared(id) {
+                if let Some(functor) = functor::get(id) {
                     self.narrow(
                         term,
                         Mask::of(functor.result),

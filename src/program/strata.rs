@@ -74,7 +74,9 @@ fn reads_of(rule: &ast::Rule, schema: &Schema, into: &mut Vec<Read>) {
     rule.heads.iter().flat_map(|head| &head.terms).for_each(|term| atoms_in(term, &mut found));
     for head in &rule.heads {
         let mut heads = vec![head.relation.text.as_str()];
-        if head.relation.text == "Unauthorized" && rule.span.file != PRELUDE_FILE {
+        let decides =
+            head.relation.text == "Unauthorized" && schema.prelude_relation("Unauthorized").is_some();
+        if decides && rule.span.file != PRELUDE_FILE {
             heads.push("DenialReason");
         }
         for head_name in heads {
@@ -187,7 +189,7 @@ fn shortest(from: RelationId, to: RelationId, reads: &[Read]) -> Vec<Read> {
 }
 
 fn check_gates(reads: &[Read], graph: &Graph, schema: &Schema, findings: &mut Findings) {
-    let find = |name: &str| schema.relation_names.get(name).copied();
+    let find = |name: &str| schema.prelude_relation(name);
     for gate in ["CurrentDependsPolicyRelevant", "ReachableFromPolicyRelevant"] {
         for ancestry in ["CurrentDepends", "ReachableFrom"] {
             let (Some(from), Some(to)) = (find(gate), find(ancestry)) else { continue };

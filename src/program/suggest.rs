@@ -10,6 +10,7 @@
 /// assert_eq!(nearest("ToolCall", known.into_iter()), Some("CallTool"));
 /// assert_eq!(nearest("HTTPRequst", known.into_iter()), Some("HTTPRequest"));
 /// ```
+#[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
     let words = words(name);

@@ -189,11 +189,11 @@ impl<'e> Resolver<'_, 'e> {
             self.unknown_functor(name, intrinsic);
             return self.made(DraftKind::Unknown, span);
         }
-        let fits = |&id: &FunctorId| takes(id, arguments.len());
+        let fits = |&id: &FunctorId| functor::get(id).is_some_and(|functor| functor.takes(arguments.len()));
         let candidates: Vec<_> = all.iter().copied().filter(fits).collect();
         if candidates.is_empty() {
             let sign = if intrinsic { "" } else { "@" };
-            let declared = all.first().and_then(|id| functor::table().get(usize::from(id.0)));
+            let declared = all.first().and_then(|&id| functor::get(id));
             let names: Vec<_> = declared
                 .iter()
                 .flat_map(|functor| functor.parameters)
@@ -268,7 +268,7 @@ impl<'e> Resolver<'_, 'e> {
             DraftKind::Functor { name, candidates, .. } => {
                 let mode = candidates
                     .first()
-                    .and_then(|id| functor::table().get(usize::from(id.0)))
+                    .and_then(|&id| functor::get(id))
                     .map_or(Mode::Total, |functor| functor.mode);
                 match mode {
                     Mode::Total => {}
@@ -322,17 +322,7 @@ fn literal_help(role: Role) -> &'static str {
 
 /// What the argument at that place is; the last parameter of a variadic functor repeats.
 pub(crate) fn role(id: FunctorId, at: usize) -> Option<Role> {
-    let functor = functor::table().get(usize::from(id.0))?;
-    let parameter = functor.parameters.get(at);
-    let last = functor.parameters.last().filter(|_| functor.variadic);
-    parameter.or(last).map(|parameter| parameter.role)
-}
-
-fn takes(id: FunctorId, given: usize) -> bool {
-    functor::table().get(usize::from(id.0)).is_some_and(|functor| {
-        let declared = functor.parameters.len();
-        given == declared || (functor.variadic && given + 1 >= declared)
-    })
+    functor::get(id)?.parameter(at).map(|parameter| parameter.role)
 }
 
 fn binary(operator: BinaryOperator) -> (Arithmetic, &'static str) {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::program::build::Builder;
-use crate::program::lower::{Lowered, variables_in, variables_of};
+use crate::program::lower::{Lowered, variables_of};
 use crate::program::schema::BROKEN;
 use crate::program::{Atom, Column, Literal, Origin, Relation, RelationId, Rule, Term, VariableId};
 use crate::source::Diagnostic;
@@ -131,7 +131,7 @@ fn bound(body: &[Literal]) -> BTreeSet<VariableId> {
         let before = known.len();
         for literal in body {
             match literal {
-                Literal::Positive(atom) => atom.terms.iter().for_each(|term| variables_in(term, &mut known)),
+                Literal::Positive(atom) => atom.terms.iter().for_each(|term| term.variables(&mut known)),
                 Literal::Test(test) if test.operator == ComparisonOperator::Equal => {
                     equal(&test.left, &test.right, &mut known);
                     equal(&test.right, &test.left, &mut known);
@@ -151,9 +151,9 @@ fn bound(body: &[Literal]) -> BTreeSet<VariableId> {
 
 fn equal(from: &Term, to: &Term, known: &mut BTreeSet<VariableId>) {
     let mut needed = BTreeSet::new();
-    variables_in(from, &mut needed);
+    from.variables(&mut needed);
     if needed.is_subset(known) && !holds_wildcard(from) && !matches!(to, Term::Call(_)) {
-        variables_in(to, known);
+        to.variables(known);
     }
 }
 

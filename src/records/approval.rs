@@ -20,6 +20,8 @@ pub(crate) struct Request {
     branch: Name,
     /// The call that it asks about; none where it counts for nothing from the start.
     call: Option<CallIndex>,
+    /// How many requests about the same call count and come before it. The framework makes one each time it asks.
+    round: usize,
     /// What the person was shown.
     pub(crate) hint: String,
     /// The ask rules that the person was shown; none where the request does not say.
@@ -36,7 +38,8 @@ pub(crate) struct RequestIndex(usize);
 pub(crate) struct Requests {
     all: Vec<Request>,
     by_id: BTreeMap<String, Vec<usize>>,
-    about: BTreeMap<CallIndex, usize>,
+    /// For each call the newest request about it, and how many there are.
+    about: BTreeMap<CallIndex, (usize, usize)>,
 }
 
 /// What a person said.
@@ -53,6 +56,8 @@ pub(crate) enum Reply {
 pub(crate) struct Counted {
     pub(crate) request: RequestIndex,
     pub(crate) call: CallIndex,
+    /// How many requests about the call come before it.
+    pub(crate) round: usize,
     pub(crate) hint: String,
     pub(crate) scope: ApprovalScope,
 }
@@ -71,24 +76,24 @@ impl Requests {
     pub(crate) fn add(
         &mut self,
         calls: &Calls,
-        sight: &Sight,
         proposal: &Proposal<'_>,
         place: Place,
         arguments_of: &dyn Fn(CallIndex) -> Option<Json>,
     ) -> Option<String> {
         let confirmation = either(&proposal.arguments, "toolConfirmation", "tool_confirmation");
-        let named = named_call(calls, sight, proposal, place, arguments_of);
+        let named = named_call(calls, proposal, place, arguments_of);
         let request = Request {
             moment: place.moment,
             branch: place.branch,
             call: named.as_ref().ok().copied(),
+            round: named.as_ref().ok().and_then(|call| self.about.get(call)).map_or(0, |(_, count)| *count),
             hint: confirmation.and_then(|c| c.field("hint")).and_then(Json::text).unwrap_or("").to_owned(),
             rules: confirmation.and_then(|c| c.field("payload")).and_then(rules_shown),
             answered: None,
         };
         let index = self.all.len();
         if let Some(call) = request.call {
-            self.about.insert(call, index);
+            self.about.insert(call, (index, request.round + 1));
         }
         self.all.push(request);
         self.by_id.entry(proposal.id.to_owned()).or_default().push(index);
@@ -103,7 +108,7 @@ impl Requests {
     /// Notes what `requestedToolConfirmations` shows about the call.
     pub(crate) fn specify(&mut self, call: CallIndex, payload: Option<&Json>) {
         let Some(rules) = payload.and_then(rules_shown) else { return };
-        if let Some(request) = self.about.get(&call).and_then(|&index| self.all.get_mut(index)) {
+        if let Some(request) = self.about.get(&call).and_then(|&(index, _)| self.all.get_mut(index)) {
             request.rules = Some(rules);
         }
     }
@@ -148,7 +153,8 @@ impl Requests {
             }
         }
         let scope = request.rules.clone().map_or(ApprovalScope::All, ApprovalScope::Rules);
-        Ok(Counted { request: RequestIndex(index), call: at, hint: request.hint.clone(), scope })
+        let (hint, round) = (request.hint.clone(), request.round);
+        Ok(Counted { request: RequestIndex(index), call: at, round, hint, scope })
     }
 
     /// Notes that the request has been answered.
@@ -162,7 +168,6 @@ impl Requests {
 /// The call that a request is about, or why it counts for nothing.
 fn named_call(
     calls: &Calls,
-    sight: &Sight,
     proposal: &Proposal<'_>,
     place: Place,
     arguments_of: &dyn Fn(CallIndex) -> Option<Json>,
@@ -172,7 +177,7 @@ fn named_call(
     let id = field("id").and_then(Json::text).unwrap_or("");
     let request = quoted(proposal.id);
     if !place.by_agent {
-        let missing = if calls.newest(sight, id, place.branch).is_none() {
+        let missing = if calls.newest(id, place.branch).is_none() {
             format!(", and no agent made the call {} before it", quoted(id))
         } else {
             String::new()
@@ -181,12 +186,18 @@ fn named_call(
             "request {request} for approval was not made by an agent of this session{missing}"
         ));
     }
-    let Some(index) = calls.newest(sight, id, place.branch).filter(|_| !id.is_empty()) else {
+    let Some(index) = calls.newest(id, place.branch).filter(|_| !id.is_empty()) else {
         return Err(format!(
-            "request {request} for approval names the call {}, which is not there",
+            "request {request} for approval names the call {}, which is not there, or on another branch",
             quoted(id)
         ));
     };
+    if calls.call(index).is_some_and(|call| call.moment == place.moment) {
+        return Err(format!(
+            "request {request} for approval stands in one message with the call {}: a model wrote it",
+            quoted(id)
+        ));
+    }
     let call = calls.call(index).filter(|call| call.by_agent && call.number.is_some() && !call.refused);
     if call.is_none_or(|call| Some(call.name.as_str()) != field("name").and_then(Json::text)) {
         return Err(format!(
@@ -196,7 +207,8 @@ fn named_call(
     }
     let empty = Json::Object(Vec::new());
     let asked = field("args").filter(|value| **value != Json::Null).unwrap_or(&empty);
-    if arguments_of(index).is_none_or(|made| !same_arguments(&made, asked)) {
+    // Keys in any order, numbers by value.
+    if arguments_of(index).is_none_or(|made| made.canonical() != asked.canonical()) {
         return Err(format!(
             "request {request} for approval names other arguments than the call {}",
             quoted(id)
@@ -236,56 +248,6 @@ pub(crate) fn reply(response: &Json) -> (Reply, String) {
     (reply, payload.map_or_else(String::new, Json::ordinary))
 }
 
-/// Whether two argument values are the same: keys in any order, numbers by value.
-pub(crate) fn same_arguments(a: &Json, b: &Json) -> bool {
-    match (a, b) {
-        (Json::Number(a), Json::Number(b)) => {
-            a == b || matches!((decimal(a), decimal(b)), (Some(a), Some(b)) if a == b)
-        }
-        (Json::Array(a), Json::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_arguments(a, b))
-        }
-        (Json::Object(a), Json::Object(b)) => {
-            let sorted = |fields: &[(Box<str>, Json)]| {
-                let mut order: Vec<_> = (0..fields.len()).collect();
-                order.sort_by(|&i, &j| fields.get(i).map(|f| &f.0).cmp(&fields.get(j).map(|f| &f.0)));
-                order
-            };
-            let pairs = sorted(a).into_iter().zip(sorted(b));
-            a.len() == b.len()
-                && pairs
-                    .filter_map(|(i, j)| a.get(i).zip(b.get(j)))
-                    .all(|(a, b)| a.0 == b.0 && same_arguments(&a.1, &b.1))
-        }
-        (Json::Null, Json::Null) => true,
-        (Json::Bool(a), Json::Bool(b)) => a == b,
-        (Json::Text(a), Json::Text(b)) => a == b,
-        (
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) | Json::Object(_),
-            _,
-        ) => false,
-    }
-}
-
-/// A number as sign, digits without zeros at either end, and the power of ten of the last digit.
-fn decimal(text: &str) -> Option<(bool, String, i64)> {
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
-        None => (text, 0),
-    };
-    let (negative, mantissa) = mantissa.strip_prefix('-').map_or((false, mantissa), |rest| (true, rest));
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let trimmed = digits.trim_end_matches('0');
-    let power = exponent
-        .checked_sub(i64::try_from(fraction.len()).ok()?)?
-        .checked_add(i64::try_from(digits.len() - trimmed.len()).ok()?)?;
-    match trimmed.trim_start_matches('0') {
-        "" => Some((false, String::new(), 0)),
-        digits => Some((negative, digits.to_owned(), power)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,7 +272,7 @@ mod tests {
             ("[1,2]", "[2,1]", false),
         ];
         for (a, b, same) in rows {
-            assert_eq!(same_arguments(&json(a), &json(b)), same, "{a} {b}");
+            assert_eq!(json(a).canonical() == json(b).canonical(), same, "{a} {b}");
         }
     }
 

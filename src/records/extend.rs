@@ -24,6 +24,7 @@ use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
+use std::sync::Arc;
 
 /// An event while it is being added.
 #[derive(Debug)]
@@ -358,9 +359,10 @@ impl Graph {
     fn close(&mut self, scene: Scene<'_>) -> Observed {
         let event = scene.event;
         let end = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        let current: Arc<[RecordId]> = scene.parts.as_slice().into();
         for number in &scene.observed.calls {
             if let Some(call) = self.calls.get_mut(number.0 as usize) {
-                call.current.clone_from(&scene.parts);
+                call.current = Arc::clone(&current);
             }
         }
         if let Some(last) = scene.parts.last().filter(|_| scene.writer == Author::Agent) {
@@ -405,8 +407,7 @@ impl Graph {
 
     fn forget_rewound(&mut self) {
         self.book.rewound(&self.sight);
-        let undone: Vec<_> = self.book.undone(&self.sight).collect();
-        for number in undone {
+        for number in self.book.disapproved(&self.sight) {
             if let Some(call) = self.calls.get_mut(number.0 as usize) {
                 call.approval = None;
             }
@@ -464,7 +465,7 @@ mod tests {
         }
         assert_eq!(observed[1].calls, [CallNumber(0)]);
         let call = &graph.calls()[0];
-        assert_eq!(call.current, [RecordId(1), RecordId(2), RecordId(3)]);
+        assert_eq!(*call.current, [RecordId(1), RecordId(2), RecordId(3)]);
         assert_eq!(call.arguments, r#"{"a":{"k.l":"é"},"b":1.50}"#);
         assert_eq!((at(&graph, 4).event.as_ref().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));
     }

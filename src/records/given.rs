@@ -22,6 +22,7 @@ use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
+use std::sync::Arc;
 
 /// A record by hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,7 +178,7 @@ impl Graph {
             }
         }
         if !matches!(status, Status::Running | Status::Pending) {
-            self.running.retain(|&running| running != call);
+            self.end(call);
         }
     }
 
@@ -246,7 +247,7 @@ impl Graph {
                 tool: tool.clone(),
                 arguments: arguments.clone(),
                 agent: given.agent.clone(),
-                current: vec![record],
+                current: Arc::from([record]),
                 event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.clone()),
                 time: given.event.as_ref().map_or_else(String::new, |event| event.time.clone()),
                 refused: None,
@@ -266,7 +267,8 @@ impl Graph {
                 refused: false,
                 result: None,
                 outcome: CallOutcome::None,
-                asked: false,
+                asked: 0,
+                approved_at: None,
                 placeholder: false,
                 inner: Vec::new(),
             });
@@ -395,10 +397,10 @@ mod tests {
         result.result_of = Some(("pay".into(), r#"{"a":2,"b":1}"#.into()));
         graph.add(result).unwrap();
         assert_eq!(graph.records()[0].tools_json, r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#);
-        assert_eq!(graph.calls()[0].current, [RecordId(0)]);
+        assert_eq!(*graph.calls()[0].current, [RecordId(0)]);
         assert_eq!(outcomes(&graph), (vec!["1 pay ok".to_owned()], vec![1], vec![1]));
         assert_eq!(graph.outcome(number), CallOutcome::Ok);
-        assert!(graph.running().is_empty());
+        assert!(matches!(graph.runs().last(), None | Some(crate::records::RunChange::Settled(_))));
         let rows: Vec<_> =
             graph.facts().iter().filter(|fact| format!("{fact:?}").contains("\"k\"")).collect();
         assert_eq!(rows.len(), 2);

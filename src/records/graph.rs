@@ -1,6 +1,7 @@
 //! The words of the record graph.
 
 use crate::lineage::RecordId;
+use std::sync::Arc;
 
 /// Who produced a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +77,15 @@ pub struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNumber(pub u32);
 
+/// That a call began to run, or does not run any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunChange {
+    /// It was allowed, and runs from now on.
+    Started(CallNumber),
+    /// It has an answer that is not pending.
+    Settled(CallNumber),
+}
+
 /// A call that a model proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedCall {
@@ -89,8 +99,8 @@ pub struct ProposedCall {
     pub arguments: String,
     /// The author of its event.
     pub agent: String,
-    /// The records of all parts of the event that holds the call, and its reads so far.
-    pub current: Vec<RecordId>,
+    /// The records of all parts of the event that holds the call, and its reads so far. Calls of one event share them.
+    pub current: Arc<[RecordId]>,
     /// Id of its event.
     pub event_id: String,
     /// Time of its event, RFC 3339; may be empty.

@@ -25,7 +25,7 @@ mod visible;
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    SessionFact, Status,
+    RunChange, SessionFact, Status,
 };
 
 use crate::lineage::Lineage;
@@ -67,7 +67,8 @@ pub struct Graph {
     requests: Requests,
     /// What each agent was shown.
     sight: Sight,
-    running: Vec<CallNumber>,
+    running: BTreeSet<CallNumber>,
+    runs: Vec<RunChange>,
     session: SessionNames,
     assumptions: Notices,
     warnings: Notices,
@@ -140,15 +141,23 @@ impl Graph {
     /// Notes that the call was allowed and runs: until its answer comes it is a `running` row of `ToolOutcome`.
     pub fn start(&mut self, call: CallNumber) {
         let open = self.book.numbered(call).is_some_and(|call| call.result.is_none());
-        if open && !self.running.contains(&call) {
-            self.running.push(call);
+        if open && self.running.insert(call) {
+            self.runs.push(RunChange::Started(call));
         }
     }
 
-    /// The calls that run now, in the order of their start. A call whose answer says that it is pending still runs.
+    /// Notes that the call does not run any more, if it did.
+    fn end(&mut self, call: CallNumber) {
+        if self.running.remove(&call) {
+            self.runs.push(RunChange::Settled(call));
+        }
+    }
+
+    /// The calls that began to run or settled, in that order; only ever grows. A call whose answer says that it is
+    /// pending still runs.
     #[must_use]
-    pub fn running(&self) -> &[CallNumber] {
-        &self.running
+    pub fn runs(&self) -> &[RunChange] {
+        &self.runs
     }
 
     /// What the recording says happened to the call, so far.

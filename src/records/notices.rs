@@ -1,6 +1,7 @@
 //! What was noticed, in words, without letting a hostile file flood the report.
 
 use crate::recording::Notice;
+use crate::source::is_invisible;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -54,7 +55,7 @@ impl Notices {
     }
 }
 
-/// A user's word between backticks: capped, control and direction characters escaped.
+/// A user's word between backticks: capped, characters that do not show escaped.
 pub(crate) fn quoted(word: &str) -> String {
     let mut out = String::from("`");
     for (i, c) in word.chars().enumerate() {
@@ -62,7 +63,7 @@ pub(crate) fn quoted(word: &str) -> String {
             out.push('…');
             break;
         }
-        if c.is_control() || is_direction(c) || c == '`' {
+        if is_invisible(c) || c == '`' {
             // Writing to a String cannot fail.
             let _ = write!(out, "\\u{{{:x}}}", c as u32);
         } else {
@@ -71,10 +72,6 @@ pub(crate) fn quoted(word: &str) -> String {
     }
     out.push('`');
     out
-}
-
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

@@ -36,10 +36,12 @@ pub(crate) struct Call {
     /// Its last answer that is not pending.
     pub(crate) result: Option<RecordId>,
     pub(crate) outcome: CallOutcome,
-    /// Whether the framework's own `requestedToolConfirmations` named it.
-    pub(crate) asked: bool,
+    /// How many events name it in the framework's own `requestedToolConfirmations`.
+    pub(crate) asked: usize,
     /// Whether the framework's placeholder text answered it.
     pub(crate) placeholder: bool,
+    /// When the person's answer that counts for it was given.
+    pub(crate) approved_at: Option<Moment>,
     /// The records of a run that it started on a branch or in a scope of its own.
     pub(crate) inner: Vec<RecordId>,
 }
@@ -57,10 +59,15 @@ impl Index {
         self.on.entry(text.to_owned()).or_default().entry(branch).or_default().push(call);
     }
 
+    /// The calls of exactly this branch.
+    fn on_branch(&self, text: &str, branch: Name) -> &[CallIndex] {
+        self.on.get(text).and_then(|branches| branches.get(&branch)).map_or(&[], Vec::as_slice)
+    }
+
     /// The calls of one branch: this one, else the one with the newest call among those that it sees.
     fn seen_from(&self, sight: &Sight, text: &str, branch: Name) -> &[CallIndex] {
         let Some(branches) = self.on.get(text) else { return &[] };
-        if let Some(here) = branches.get(&branch).filter(|_| branch != Name::NONE) {
+        if let Some(here) = branches.get(&branch).filter(|here| !here.is_empty()) {
             return here;
         }
         if branch == Name::NONE {
@@ -129,14 +136,21 @@ impl Calls {
         (self.by_id, self.by_name) = (by_id, by_name);
     }
 
-    /// The judged calls that a rewind undid.
-    pub(crate) fn undone<'a>(&'a self, sight: &'a Sight) -> impl Iterator<Item = CallNumber> + 'a {
-        self.all.iter().filter(|call| !sight.is_alive(call.moment)).filter_map(|call| call.number)
+    /// The judged calls whose approval a rewind undid: the call itself, or the person's answer.
+    pub(crate) fn disapproved(&mut self, sight: &Sight) -> Vec<CallNumber> {
+        let stands = |call: &Call, at: Moment| sight.is_alive(call.moment) && sight.is_alive(at);
+        let undone = self.all.iter_mut().filter(|call| call.approved_at.is_some_and(|at| !stands(call, at)));
+        undone
+            .filter_map(|call| {
+                call.approved_at = None;
+                call.number
+            })
+            .collect()
     }
 
-    /// The newest call with that id that a branch sees.
-    pub(crate) fn newest(&self, sight: &Sight, id: &str, branch: Name) -> Option<CallIndex> {
-        self.by_id.seen_from(sight, id, branch).last().copied()
+    /// The newest call with that id on exactly this branch.
+    pub(crate) fn newest(&self, id: &str, branch: Name) -> Option<CallIndex> {
+        self.by_id.on_branch(id, branch).last().copied()
     }
 
     /// Whether a call has that id, on whatever branch.
@@ -305,6 +319,10 @@ mod tests {
             d answer c f {} @ "branch":"r.d""#;
         assert_eq!(results(lines), [r#"2 f {"n":1}"#, r#"3 f {"n":2}"#, r#"6 f {"n":3}"#]);
         assert_eq!(outcomes(&build(lines).0).0[2], "4 f unmatched");
+        let lines = r#"r call c f {"n":1}
+            a call c f {"n":2} @ "branch":"r.a"
+            r answer c f {}"#;
+        assert_eq!(results(lines), [r#"2 f {"n":1}"#]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
 use crate::records::visible::Shown;
+use std::sync::Arc;
 
 impl Graph {
     /// Adds a function call.
@@ -49,8 +50,9 @@ impl Graph {
             refused: proposal.refused.is_some(),
             result: None,
             outcome: CallOutcome::None,
-            asked: false,
+            asked: 0,
             placeholder: false,
+            approved_at: None,
             inner: Vec::new(),
         });
     }
@@ -61,7 +63,7 @@ impl Graph {
             let number = book.call(index)?.number?;
             crate::json::parse(&calls.get(number.0 as usize)?.arguments).ok()
         };
-        let fault = self.requests.add(book, &self.sight, proposal, scene.place(), &arguments_of);
+        let fault = self.requests.add(book, proposal, scene.place(), &arguments_of);
         if let Some(text) = fault {
             let kind = if scene.by_agent() { "request_ignored" } else { "forged_request" };
             self.warnings.add(kind, text);
@@ -99,7 +101,7 @@ impl Graph {
             tool,
             arguments,
             agent: scene.event.author.clone(),
-            current: Vec::new(),
+            current: Arc::default(),
             event_id: scene.event.id.clone(),
             time: scene.event.time.clone(),
             refused: proposal.refused.clone(),
@@ -136,9 +138,9 @@ impl Graph {
             return;
         }
         for (id, asked) in &scene.event.actions.requested_confirmations {
-            let Some(index) = self.book.newest(&self.sight, id, scene.branch) else {
+            let Some(index) = self.book.newest(id, scene.branch) else {
                 let text = format!(
-                    "event {} asks for approval of {}, which is no call",
+                    "event {} asks for approval of {}, which is no call on its branch",
                     quoted(&scene.event.id),
                     quoted(id)
                 );
@@ -146,7 +148,7 @@ impl Graph {
                 continue;
             };
             if let Some(call) = self.book.call_mut(index) {
-                call.asked = true;
+                call.asked += 1;
             }
             self.requests.specify(index, asked.payload.as_ref());
         }

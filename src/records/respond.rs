@@ -129,7 +129,9 @@ impl Graph {
         };
         if settles {
             call.result = Some(record);
-            self.running.retain(|&running| Some(running) != number);
+            if let Some(number) = number {
+                self.end(number);
+            }
         }
     }
 
@@ -203,19 +205,21 @@ impl Graph {
     /// lost its actions, the framework's placeholder answer stands for them.
     fn asked_by_framework(&mut self, counted: Counted, id: &str) -> Result<Counted, String> {
         let call = self.book.call(counted.call);
-        if call.is_some_and(|call| call.asked) {
+        if call.is_some_and(|call| call.asked > counted.round) {
             return Ok(counted);
         }
-        if call.is_some_and(|call| call.placeholder) && !self.actions_seen {
+        if call.is_some_and(|call| call.placeholder) && counted.round == 0 && !self.actions_seen {
             let text = "the events carry no actions: approvals are read from their parts alone, and rewinds, \
                         compactions and state are unknown";
             self.assumptions.once("actions_missing", text);
             return Ok(counted);
         }
-        Err(format!(
-            "answer {} counts for nothing: the framework did not ask for approval of its call",
-            quoted(id)
-        ))
+        let why = if counted.round == 0 {
+            "the framework did not ask for approval of its call"
+        } else {
+            "the framework asked for approval of its call with an earlier request"
+        };
+        Err(format!("answer {} counts for nothing: {why}", quoted(id)))
     }
 
     fn approve(&mut self, scene: &mut Scene<'_>, counted: Counted, confirmed: bool, payload: String) {
@@ -224,6 +228,9 @@ impl Graph {
             return;
         };
         self.requests.close(counted.request, confirmed);
+        if let Some(call) = self.book.call_mut(counted.call) {
+            call.approved_at = Some(scene.moment);
+        }
         if counted.scope == ApprovalScope::All {
             let text = "which rules a person was shown is not in this session: an answer covers all ask rules of its call";
             self.assumptions.once("approval_scope_unknown", text);
@@ -252,6 +259,7 @@ mod tests {
     use crate::records::ApprovalScope;
     use crate::records::CallNumber;
     use crate::records::Graph;
+    use crate::records::RunChange;
     use crate::records::SessionFact;
     use crate::records::building::assumed;
     use crate::records::building::build;
@@ -340,7 +348,8 @@ mod tests {
         graph.start(CallNumber(0));
         graph.start(CallNumber(0));
         graph.start(CallNumber(7));
-        assert_eq!(graph.running(), [CallNumber(1), CallNumber(0)]);
+        let started = [1, 0].map(|n| RunChange::Started(CallNumber(n)));
+        assert_eq!(graph.runs(), started);
         let more = crate::records::building::short(
             r#"bot answer c1 f {"pending":true}
             user answer c1 f {}
@@ -349,9 +358,8 @@ mod tests {
         for event in crate::records::building::events(&more) {
             graph.extend(&event).unwrap();
         }
-        assert_eq!(graph.running(), [CallNumber(0)]);
         graph.start(CallNumber(1));
-        assert_eq!(graph.running(), [CallNumber(0)]);
+        assert_eq!(graph.runs(), [started[0], started[1], RunChange::Settled(CallNumber(1))]);
     }
 
     const CALL: &str = "bot call c1 pay {\"n\":1,\"to\":\"m\"}\n";
@@ -420,7 +428,15 @@ mod tests {
         let vague = YES.replace("true", "\"true\"");
         let (call, waits, yes, asked) = (CALL.to_owned(), WAITS.to_owned(), YES.to_owned(), asked());
         let join = |lines: &[&String]| lines.iter().map(|line| line.as_str()).collect::<String>();
-        let rows: [(&str, String); 15] = [
+        let own = asked.replace("bot call", "& call");
+        let later = asked.replace("k1", "k0");
+        let waits_here = waits.trim_end().to_owned() + ",\"branch\":\"r.a\"\n";
+        let rows: [(&str, String); 20] = [
+            ("in one message with its call", join(&[&call, &own, &waits, &yes])),
+            ("a second one that nobody asked for", join(&[&call, &later, &waits, &asked, &yes])),
+            ("on the branch above", join(&[&here(&call), &asked, &waits_here, &yes])),
+            ("on a branch of its own", join(&[&call, &here(&asked), &waits_here, &yes])),
+            ("asked for on another branch", join(&[&here(&call), &here(&asked), &waits, &yes])),
             ("other arguments", join(&[&call, &other, &waits, &yes])),
             ("another tool", join(&[&call, &name, &waits, &yes])),
             ("no such call", join(&[&call, &missing, &waits, &yes])),
@@ -489,6 +505,20 @@ mod tests {
         let (graph, observed) = build(&[&call, &asked(), WAITS, rewind, CALL, YES].concat());
         assert!(observed.iter().all(|seen| seen.answered.is_empty()));
         assert!(graph.warnings().iter().any(|notice| notice.text.contains("has no request")));
+        let yes = YES.trim_end().to_owned() + " @ \"invocationId\":\"i1\"\n";
+        let (graph, _) = build(&[CALL, &asked(), WAITS, &yes, rewind].concat());
+        assert_eq!(approval(&graph), None, "the call stands, its answer does not");
+    }
+
+    #[test]
+    fn a_model_cannot_ask_again_after_a_no_and_the_framework_can() {
+        let again = asked().replace("k1", "k2");
+        let (no, yes) = (NO.to_owned(), YES.replace("k1", "k2"));
+        let (graph, _) = build(&[CALL, &asked(), WAITS, &no, &again, &yes].concat());
+        assert_eq!(approval(&graph), Some(false));
+        assert!(graph.warnings().iter().any(|notice| notice.text.contains("an earlier request")));
+        let (graph, _) = build(&[CALL, &asked(), WAITS, &no, &again, WAITS, &yes].concat());
+        assert_eq!(approval(&graph), Some(true));
     }
 
     #[test]

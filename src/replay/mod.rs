@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use crate::decision::Decision;
+use crate::json::Json;
 use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall};
-use crate::records::{CallNumber, CallOutcome, Graph, Observed};
+use crate::records::{CallNumber, CallOutcome, Graph};
 
 /// One tool call of a session.
 #[derive(Debug, Clone)]
@@ -53,7 +54,54 @@ pub struct SessionReport {
     pub error: Option<Stop>,
 }
 
-/// Replays one recording: each call is judged when its event arrives, and again when a person's answer to it does.
+/// What happens to a call on a [`walk`].
+#[derive(Debug)]
+pub enum Turn {
+    /// Its event has arrived. It is judged next.
+    Made(CallNumber),
+    /// It was judged.
+    Judged(CallNumber, Decision),
+    /// It was judged again, after a person's answer to it.
+    JudgedAgain(CallNumber, Decision),
+}
+
+/// Where a [`walk`] stops early.
+#[derive(Debug, Clone)]
+pub struct Halt {
+    /// Why.
+    pub stop: Stop,
+    /// Number of the recording's events that were taken in.
+    pub taken: usize,
+}
+
+/// Feeds a recording to the monitor of a new session: each call is judged when its event arrives, and again when a
+/// person's answer to it does. `visit` is shown each turn as it comes.
+///
+/// # Errors
+/// Where the session stops; everything before stands.
+pub fn walk(
+    monitor: &mut Monitor,
+    recording: &Recording,
+    visit: &mut dyn FnMut(&mut Monitor, Turn),
+) -> Result<(), Halt> {
+    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
+    for (taken, event) in recording.events.iter().enumerate() {
+        let observed = monitor.observe(event).map_err(|stop| Halt { stop, taken })?;
+        for call in observed.calls {
+            visit(monitor, Turn::Made(call));
+            let decision = monitor.judge_call(call);
+            visit(monitor, Turn::Judged(call, decision));
+        }
+        for call in observed.answered {
+            let decision = monitor.judge_call(call);
+            visit(monitor, Turn::JudgedAgain(call, decision));
+        }
+    }
+    let taken = recording.events.len();
+    recording.stop.clone().map_or(Ok(()), |stop| Err(Halt { stop, taken }))
+}
+
+/// Replays one recording: one row for each call, with its last decision.
 #[must_use]
 pub fn replay(
     policy: &Arc<Policy>,
@@ -62,28 +110,29 @@ pub fn replay(
     recording: &Recording,
 ) -> SessionReport {
     let mut monitor = Monitor::new(Arc::clone(policy), settings.clone());
-    monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     let mut judged: Vec<(CallNumber, Decision, bool)> = Vec::new();
-    let mut error = recording.stop.clone();
-    let mut unread = recording.unread_calls.clone();
-    for (at, event) in recording.events.iter().enumerate() {
-        match monitor.observe(event) {
-            Ok(observed) => judge(&mut monitor, &observed, &mut judged),
-            Err(stop) => {
-                let rest = recording.events.get(at..).unwrap_or(&[]);
-                unread = rest.iter().flat_map(calls_of).chain(unread).collect();
-                error = Some(stop);
-                break;
+    let end = walk(&mut monitor, recording, &mut |_, turn| match turn {
+        Turn::Made(_) => {}
+        Turn::Judged(call, decision) => judged.push((call, decision, false)),
+        Turn::JudgedAgain(call, decision) => {
+            // Calls are judged in the order of their numbers.
+            let row = judged.binary_search_by_key(&call, |(number, ..)| *number);
+            if let Some(row) = row.ok().and_then(|at| judged.get_mut(at)) {
+                *row = (call, decision, true);
             }
         }
-    }
+    });
+    let halt = end.err();
+    let graph = monitor.graph();
     let mut checks: Vec<CallReport> = judged
         .into_iter()
-        .filter_map(|(number, decision, asked)| row(monitor.graph(), number, decision, asked))
+        .filter_map(|(number, decision, asked)| row(graph, number, decision, asked))
         .collect();
-    let stop = error.as_ref().map_or("", |stop| stop.text.as_str());
-    checks.extend(unread.into_iter().map(|call| unread_row(call, stop)));
-    let graph = monitor.graph();
+    if let Some(Halt { stop, taken }) = &halt {
+        let rest = recording.events.get(*taken..).unwrap_or(&[]);
+        let unread = rest.iter().flat_map(calls_of).chain(recording.unread_calls.iter().cloned());
+        checks.extend(unread.map(|call| unread_row(call, &stop.text)));
+    }
     SessionReport {
         source: source.to_owned(),
         id: recording.session_id.clone(),
@@ -92,20 +141,7 @@ pub fn replay(
         checks,
         assumptions: recording.notices.iter().chain(graph.assumptions()).cloned().collect(),
         warnings: graph.warnings().to_vec(),
-        error,
-    }
-}
-
-fn judge(monitor: &mut Monitor, observed: &Observed, judged: &mut Vec<(CallNumber, Decision, bool)>) {
-    for &call in &observed.calls {
-        let decision = monitor.judge_call(call);
-        judged.push((call, decision, false));
-    }
-    for &call in &observed.answered {
-        let decision = monitor.judge_call(call);
-        if let Some(row) = judged.iter_mut().find(|(number, ..)| *number == call) {
-            *row = (call, decision, true);
-        }
+        error: halt.map(|halt| halt.stop),
     }
 }
 
@@ -147,7 +183,7 @@ fn calls_of(event: &Event) -> Vec<UnreadCall> {
             agent: event.author.clone(),
             call_id: id.clone(),
             tool: name.clone(),
-            arguments: arguments.as_ref().map_or_else(|| "{}".to_owned(), crate::json::Json::ordinary),
+            arguments: arguments.as_ref().map_or_else(|| "{}".to_owned(), Json::ordinary),
         }),
         PartKind::Text(_) | PartKind::Response { .. } | PartKind::Empty | PartKind::Unsupported => None,
     };

@@ -2,9 +2,8 @@
 
 use crate::lineage::RecordId;
 use crate::monitor::Monitor;
-use crate::records::given::{Given, GivenCall, GivenEdge};
-use crate::records::{Approval, ApprovalScope, CallNumber, Graph, RecordEvent, Role, SessionFact, Status};
-use crate::scenario::entry::{Access, Confirm, GivenRecord, Happening, Outcome};
+use crate::records::{Approval, ApprovalScope, CallNumber, Given, Graph, Role, SessionFact, Status};
+use crate::scenario::entry::{Access, Confirm, Happening, Outcome};
 
 /// What an entry did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +21,12 @@ pub(crate) enum Applied {
 pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied, String> {
     let graph = monitor.graph_mut();
     match event {
-        Happening::Record(record) => {
-            let seq = graph.records().len();
-            graph.add(given(record, seq))?;
+        Happening::Record { given, numbered } => {
+            let mut given = Given::clone(given);
+            if let Some(event) = given.event.as_mut().filter(|_| !numbered) {
+                event.seq = i64::try_from(graph.records().len()).unwrap_or(i64::MAX);
+            }
+            graph.add(given)?;
         }
         Happening::Outcome(outcome) => answer(graph, outcome)?,
         Happening::Confirm(confirm) => confirmation(graph, confirm)?,
@@ -59,44 +61,6 @@ pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied,
     Ok(Applied::Done)
 }
 
-fn given(record: &GivenRecord, seq: usize) -> Given {
-    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
-    let event = record.event.as_ref().map(|event| RecordEvent {
-        event_id: event.event_id.clone(),
-        invocation_id: event.invocation_id.clone(),
-        author: event.author.clone(),
-        branch: event.branch.clone(),
-        seq: event.seq.unwrap_or(seq),
-        time: event.time.clone(),
-    });
-    let call = |call: &crate::scenario::entry::GivenCall| GivenCall {
-        id: call.id.clone(),
-        tool: call.tool.clone(),
-        arguments: call.arguments.clone(),
-    };
-    let edge = |edge: &crate::scenario::entry::GivenEdge| GivenEdge {
-        from: edge.from.clone(),
-        principal: edge.principal.clone(),
-        entity: edge.entity.clone(),
-        index: edge.index,
-        proximal: edge.proximal,
-    };
-    Given {
-        id: record.id.clone(),
-        role: record.role,
-        agent: record.agent.clone(),
-        text: record.text.clone(),
-        calls: record.calls.iter().map(call).collect(),
-        metadata: record.metadata.clone(),
-        result_of: record.result_of.clone(),
-        inputs: record.inputs.clone(),
-        edges: record.edges.iter().map(edge).collect(),
-        entity: record.entity.clone(),
-        principal: record.principal.clone(),
-        event,
-    }
-}
-
 fn record(graph: &Graph, id: &str) -> Result<RecordId, String> {
     graph.record_of(id).ok_or_else(|| format!("there is no record `{id}`"))
 }
@@ -126,27 +90,16 @@ fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
     };
     let input = graph.records().get(made.record.0 as usize).map(|record| record.id.clone());
     let id = outcome.id.clone().unwrap_or_else(|| format!("{}:{}", outcome.call, outcome.status.name()));
-    let (call_id, tool, arguments) = (made.call_id, made.tool, made.arguments);
-    let is_result = outcome.status == Status::Ok;
+    let text = outcome.text.as_deref().unwrap_or("");
     let record = graph.add(Given {
-        id,
-        role: Role::Agent,
         agent: outcome.agent.clone().unwrap_or(made.agent),
-        text: outcome.text.clone().unwrap_or_default(),
-        calls: Vec::new(),
-        metadata: None,
-        result_of: None,
         inputs: input.into_iter().collect(),
-        edges: Vec::new(),
-        entity: String::new(),
-        principal: String::new(),
-        event: None,
+        ..Given::new(&id, Role::Agent, text)
     })?;
-    let (t, a) = (tool.clone(), arguments.clone());
-    graph.note(SessionFact::ToolOutput { record, tool: t, arguments: a });
-    if is_result {
-        let (tool, arguments) = (tool.clone(), arguments.clone());
-        graph.note(SessionFact::ToolResult { record, tool, arguments });
+    let (call_id, tool, arguments) = (made.call_id, made.tool, made.arguments);
+    graph.note(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
+    if outcome.status == Status::Ok {
+        graph.note(SessionFact::ToolResult { record, tool: tool.clone(), arguments: arguments.clone() });
     }
     graph.note(SessionFact::ToolOutcome { record, call_id, tool, arguments, status: outcome.status });
     graph.settle(number, outcome.status);

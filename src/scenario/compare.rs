@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::decision::{Decision, ReasonKind};
 use crate::program::types::Datum;
-use crate::scenario::file::Expectation;
-use crate::scenario::yaml::{Node, Value};
+use crate::scenario::expect::Expectation;
+use crate::scenario::yaml::{Key, Node, Value};
 use crate::value::visible;
 
 /// One thing that differs.
@@ -154,10 +154,7 @@ fn cell_text(cell: &Node) -> String {
         Value::Quoted(text) => format!("{text:?}"),
         Value::List(cells) => cells_text(cells),
         Value::Map(pairs) => {
-            let pair = |(key, cell): &(_, Node)| {
-                let key: &crate::scenario::yaml::Key = key;
-                format!("{}: {}", key.text, cell_text(cell))
-            };
+            let pair = |(key, cell): &(Key, Node)| format!("{}: {}", key.text, cell_text(cell));
             format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))
         }
     }

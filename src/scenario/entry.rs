@@ -1,7 +1,7 @@
 //! What happens in a session written by hand: records, outcomes, answers, state, files, time.
 
 use crate::monitor::Action;
-use crate::records::{Role, Status};
+use crate::records::{Given, GivenCall, GivenEdge, RecordEvent, Role, Status};
 use crate::scenario::fields::{self, Fields, fields};
 use crate::scenario::yaml::{Fault, Node};
 use crate::source::Place;
@@ -18,8 +18,8 @@ pub(crate) struct Entry {
 /// What happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// A record arrives.
-    Record(Box<GivenRecord>),
+    /// A record arrives. Its event has a number of its own, or takes the record's.
+    Record { given: Box<Given>, numbered: bool },
     /// A call is answered, or starts to run.
     Outcome(Outcome),
     /// A person answers a request for approval.
@@ -41,54 +41,6 @@ pub(crate) enum Happening {
 pub(crate) enum Access {
     Write(String),
     Read(String),
-}
-
-/// A record as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GivenRecord {
-    pub(crate) id: String,
-    pub(crate) role: Role,
-    pub(crate) agent: String,
-    pub(crate) text: String,
-    pub(crate) calls: Vec<GivenCall>,
-    pub(crate) metadata: Option<String>,
-    /// Tool and arguments.
-    pub(crate) result_of: Option<(String, String)>,
-    pub(crate) inputs: Vec<String>,
-    pub(crate) edges: Vec<GivenEdge>,
-    pub(crate) entity: String,
-    pub(crate) principal: String,
-    pub(crate) event: Option<GivenEvent>,
-}
-
-/// A call as written; arguments are JSON text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GivenCall {
-    pub(crate) id: String,
-    pub(crate) tool: String,
-    pub(crate) arguments: String,
-}
-
-/// An edge as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GivenEdge {
-    pub(crate) from: String,
-    pub(crate) principal: Option<String>,
-    pub(crate) entity: Option<String>,
-    pub(crate) index: Option<i64>,
-    pub(crate) proximal: Option<i64>,
-}
-
-/// Columns of `RecordEvent` as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct GivenEvent {
-    pub(crate) event_id: String,
-    pub(crate) invocation_id: String,
-    pub(crate) author: String,
-    pub(crate) branch: String,
-    /// The record's own number where it is missing.
-    pub(crate) seq: Option<i64>,
-    pub(crate) time: String,
 }
 
 /// An answer to a call, or its start.
@@ -139,10 +91,7 @@ pub(crate) fn entry(node: &Node, faults: &mut Vec<Fault>) -> Vec<Entry> {
     let happenings = happenings(&map, faults);
     if happenings.is_empty() {
         let place = node.place;
-        return record(&map, faults)
-            .map(|record| Entry { place, event: Happening::Record(Box::new(record)) })
-            .into_iter()
-            .collect();
+        return record(&map, faults).map(|event| Entry { place, event }).into_iter().collect();
     }
     if RECORD_KEYS.iter().any(|key| map.has(key)) {
         faults.push(Fault::new(node.place, "a record and something else in one entry: write two"));
@@ -170,14 +119,15 @@ pub(crate) fn happenings(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Vec<Entry
     entries
 }
 
-fn record(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Option<GivenRecord> {
+fn record(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Option<Happening> {
     let id = map.required("id", faults);
     if map.has("call") && map.has("calls") {
         faults.push(map.fault("call", "`call` and `calls` in one record: write `calls`"));
     }
     let calls = map.some("call").into_iter().chain(map.list("calls", faults));
     let calls = calls.filter_map(|node| call(node, faults)).collect();
-    let record = GivenRecord {
+    let (event, numbered) = map.some("event").and_then(|node| event(node, faults)).unzip();
+    let given = Given {
         id: id?,
         role: role(map, faults),
         agent: map.text_or_empty("agent", faults),
@@ -189,9 +139,9 @@ fn record(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Option<GivenRecord> {
         edges: map.list("edges", faults).iter().filter_map(|node| edge(node, faults)).collect(),
         entity: map.text_or_empty("entity", faults),
         principal: map.text_or_empty("principal", faults),
-        event: map.some("event").and_then(|node| event(node, faults)),
+        event,
     };
-    Some(record)
+    Some(Happening::Record { given: Box::new(given), numbered: numbered.unwrap_or(false) })
 }
 
 fn role(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Role {
@@ -240,17 +190,20 @@ fn edge(node: &Node, faults: &mut Vec<Fault>) -> Option<GivenEdge> {
     })
 }
 
-fn event(node: &Node, faults: &mut Vec<Fault>) -> Option<GivenEvent> {
+/// The event of a record, and whether it has a number of its own.
+fn event(node: &Node, faults: &mut Vec<Fault>) -> Option<(RecordEvent, bool)> {
     let known = ["event_id", "invocation_id", "author", "branch", "seq", "time"];
     let map = fields(node, "an event", &known, faults)?;
-    Some(GivenEvent {
+    let seq = map.number("seq", faults);
+    let event = RecordEvent {
         event_id: map.text_or_empty("event_id", faults),
         invocation_id: map.text_or_empty("invocation_id", faults),
         author: map.text_or_empty("author", faults),
         branch: map.text_or_empty("branch", faults),
-        seq: map.number("seq", faults),
+        seq: seq.unwrap_or_default(),
         time: map.text_or_empty("time", faults),
-    })
+    };
+    Some((event, seq.is_some()))
 }
 
 fn outcome(node: &Node, faults: &mut Vec<Fault>) -> Option<Outcome> {

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::decision::{ReasonKind, Verdict};
-use crate::json;
-use crate::json::Json;
 use crate::monitor::{Action, Caller};
+use crate::scenario::call::CallName;
 use crate::scenario::entry::{self, Entry, Happening};
+use crate::scenario::expect::{Expectation, ExpectedRows, expectation, facts};
 use crate::scenario::fields::{self, Fields, fields};
-use crate::scenario::yaml::{self, Fault, Node, Value};
-use crate::source::{Place, Sources, Span};
+use crate::scenario::yaml::{self, Fault, Node};
+use crate::source::Place;
 
 /// A test file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,44 +72,6 @@ pub(crate) enum Moment {
     At(CallName),
 }
 
-/// Which call of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CallName {
-    /// By its id, which has to be one call's alone.
-    Id(String),
-    /// By the number of its record.
-    Seq(u32),
-}
-
-impl std::fmt::Display for CallName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Id(id) => write!(f, "call `{id}`"),
-            Self::Seq(seq) => write!(f, "call at seq {seq}"),
-        }
-    }
-}
-
-/// What one action has to get; what is not said is not compared.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Expectation {
-    pub(crate) verdict: Option<Verdict>,
-    pub(crate) kinds: Option<BTreeSet<ReasonKind>>,
-    pub(crate) reasons: Option<Vec<String>>,
-    pub(crate) suggestions: Option<BTreeSet<String>>,
-    pub(crate) rule: Option<String>,
-    pub(crate) transforms: Option<BTreeSet<String>>,
-    /// Whether there may be more reasons and suggestions than are named.
-    pub(crate) more: bool,
-}
-
-/// The exact rows of a relation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ExpectedRows {
-    pub(crate) relation: String,
-    pub(crate) rows: Vec<Vec<Node>>,
-}
-
 /// Reads a test file.
 ///
 /// # Errors
@@ -136,80 +97,6 @@ pub fn rows(text: &str) -> Result<Vec<[String; 3]>, Vec<Fault>> {
     let nodes = fields::list(&root, "the file", &mut faults);
     let rows = fields::triples(nodes, "a row", &mut faults);
     if faults.is_empty() { Ok(rows) } else { Err(faults) }
-}
-
-/// A request as written in JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct GivenRequest {
-    /// The actions, each with its `ActionMetadata` rows; at least one.
-    pub actions: Vec<(Action, Vec<[String; 3]>)>,
-    /// The records that they were computed from; none where the request does not say.
-    pub current: Option<Vec<String>>,
-    /// The time of the check, RFC 3339.
-    pub clock: Option<String>,
-    /// Who acts; none where the request does not say.
-    pub agent: Option<String>,
-}
-
-/// Reads `{"actions": […], "current": […]}`, or one action. It has to be strict JSON.
-///
-/// # Errors
-/// Every fault.
-pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
-    if let Err(fault) = json::parse(text) {
-        return Err(vec![Fault::new(place_of(text, fault.at), fault.kind.to_string())]);
-    }
-    let root = yaml::read(text).map_err(|fault| vec![fault])?;
-    let mut faults = Vec::new();
-    let is_list =
-        matches!(&root.value, Value::Map(pairs) if pairs.iter().any(|(key, _)| key.text == "actions"));
-    let request = if is_list {
-        let map = fields(&root, "a request", &["actions", "current", "clock", "agent"], &mut faults);
-        map.map(|map| {
-            let nodes = map.list("actions", &mut faults);
-            if nodes.is_empty() {
-                faults.push(map.fault("actions", "a request without actions"));
-            }
-            nodes.iter().for_each(|node| object(node, &mut faults));
-            GivenRequest {
-                actions: nodes.iter().filter_map(|node| entry::action(node, &mut faults)).collect(),
-                current: map.some("current").map(|_| map.texts("current", &mut faults)),
-                clock: map.text("clock", &mut faults),
-                agent: map.text("agent", &mut faults),
-            }
-        })
-    } else {
-        object(&root, &mut faults);
-        let actions = entry::action(&root, &mut faults).into_iter().collect();
-        Some(GivenRequest { actions, ..GivenRequest::default() })
-    };
-    match request {
-        Some(request) if faults.is_empty() => Ok(request),
-        Some(_) | None => Err(faults),
-    }
-}
-
-/// Reports arguments that are no object, nor the text of one: no tool takes them, and a rule that reads a field would
-/// find none.
-fn object(action: &Node, faults: &mut Vec<Fault>) {
-    let Value::Map(pairs) = &action.value else { return };
-    for (_, node) in pairs.iter().filter(|(key, _)| key.text == "args") {
-        let why = match &node.value {
-            Value::Map(_) => continue,
-            _ if node.is_null() => continue,
-            Value::Quoted(text) if matches!(json::parse(text), Ok(Json::Object(_))) => continue,
-            Value::Quoted(_) => "this is a text that holds none".to_owned(),
-            Value::Plain(_) | Value::List(_) => format!("this is {}", node.kind()),
-        };
-        faults.push(Fault::new(node.place, format!("`args` of an action has to be an object, and {why}")));
-    }
-}
-
-fn place_of(text: &str, at: usize) -> Place {
-    let mut sources = Sources::default();
-    let file = sources.add("", text);
-    let at = u32::try_from(at).unwrap_or(u32::MAX);
-    sources.place(Span { file, start: at, end: at })
 }
 
 fn file(root: &Node, faults: &mut Vec<Fault>) -> Vec<Case> {
@@ -318,7 +205,7 @@ fn repeated_ids(case: &Case, faults: &mut Vec<Fault>) {
     let mut seen = BTreeSet::new();
     for entry in case.records.iter().chain(case.steps.iter().flat_map(|step| &step.append)) {
         let id = match &entry.event {
-            Happening::Record(record) => Some(&record.id),
+            Happening::Record { given, .. } => Some(&given.id),
             Happening::Outcome(outcome) => outcome.id.as_ref(),
             Happening::Confirm(_)
             | Happening::State { .. }
@@ -413,78 +300,6 @@ fn moment(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Option<Moment> {
             None
         }
     }
-}
-
-fn facts(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Vec<ExpectedRows> {
-    let Some(node) = map.some("facts") else { return Vec::new() };
-    let Value::Map(relations) = &node.value else {
-        faults.push(Fault::new(node.place, "`facts` has to be a map from relations to their rows"));
-        return Vec::new();
-    };
-    let rows = |name: &str, node: &Node, faults: &mut Vec<Fault>| {
-        let rows = fields::list(node, &format!("`{name}`"), faults);
-        rows.iter().map(|row| fields::list(row, &format!("a row of `{name}`"), faults).to_vec()).collect()
-    };
-    relations
-        .iter()
-        .map(|(key, node)| ExpectedRows { relation: key.text.clone(), rows: rows(&key.text, node, faults) })
-        .collect()
-}
-
-fn expectation(node: &Node, faults: &mut Vec<Fault>) -> Option<Expectation> {
-    if node.scalar().is_some() {
-        let verdict = verdict(node, faults)?;
-        return Some(Expectation { verdict: Some(verdict), ..Expectation::default() });
-    }
-    let known = ["decision", "verdict", "kinds", "reasons", "suggestions", "rule", "transforms", "more"];
-    let map = fields(node, "an expectation", &known, faults)?;
-    if map.has("decision") && map.has("verdict") {
-        faults.push(map.fault("verdict", "`decision` and `verdict` are one key, and both stand there"));
-    }
-    let word = map.some("decision").or_else(|| map.some("verdict"));
-    let kinds = map.texts("kinds", faults).into_iter().filter_map(|word| kind(&map, &word, faults)).collect();
-    let expectation = Expectation {
-        verdict: word.and_then(|node| verdict(node, faults)),
-        kinds: map.has("kinds").then_some(kinds),
-        reasons: map.has("reasons").then(|| map.texts("reasons", faults)),
-        suggestions: map.has("suggestions").then(|| map.texts("suggestions", faults).into_iter().collect()),
-        rule: map.text("rule", faults),
-        transforms: map.has("transforms").then(|| map.texts("transforms", faults).into_iter().collect()),
-        more: map.flag("more", faults),
-    };
-    if faults.is_empty() && expectation == (Expectation { more: expectation.more, ..Expectation::default() })
-    {
-        faults.push(Fault::new(node.place, "an expectation that says nothing"));
-    }
-    Some(expectation)
-}
-
-fn verdict(node: &Node, faults: &mut Vec<Fault>) -> Option<Verdict> {
-    match node.scalar() {
-        Some("allow") => Some(Verdict::Allow),
-        Some("ask") => Some(Verdict::Ask),
-        Some("deny") => Some(Verdict::Deny),
-        Some(_) | None => {
-            faults.push(Fault::new(node.place, "a verdict is one of `allow`, `ask`, `deny`"));
-            None
-        }
-    }
-}
-
-fn kind(map: &Fields<'_>, word: &str, faults: &mut Vec<Fault>) -> Option<ReasonKind> {
-    let kinds = [
-        ReasonKind::NotAuthenticated,
-        ReasonKind::Denied,
-        ReasonKind::ApprovalRequired,
-        ReasonKind::NotAllowed,
-        ReasonKind::EngineError,
-    ];
-    let found = kinds.into_iter().find(|kind| kind.name() == word);
-    if found.is_none() {
-        let known = kinds.map(|kind| format!("`{}`", kind.name())).join(", ");
-        faults.push(map.fault("kinds", format!("unknown kind `{word}`; known are {known}")));
-    }
-    found
 }
 
 #[cfg(test)]

@@ -4,15 +4,19 @@
 //! file, decides, or passes a case that asked nothing.
 
 mod apply;
+mod call;
 mod compare;
 mod entry;
+mod expect;
 mod fields;
 mod file;
+mod request;
 mod run;
-mod walk;
+mod scalar;
 mod yaml;
 
-pub use file::{CallName, Case, GivenRequest, PolicyTexts, TestFile, parse, request, rows};
+pub use call::{CallName, known_calls};
+pub use file::{Case, PolicyTexts, TestFile, parse, rows};
+pub use request::{GivenRequest, request};
 pub use run::{Broken, CaseResult, Failure, Loader, action_text, run};
-pub use walk::{is_call, known_calls, walk};
 pub use yaml::Fault;

@@ -9,10 +9,12 @@ use crate::monitor::{Action, Monitor, Policy, Request, Rows, Settings};
 use crate::program::{self, Includes, Program, Refusal, RelationId, nearest};
 use crate::recording::{self, Stop, UnreadCall};
 use crate::records::CallNumber;
+use crate::replay::{Turn, walk};
 use crate::scenario::apply::{Applied, apply};
+use crate::scenario::call::{CallName, known_calls};
 use crate::scenario::compare;
-use crate::scenario::file::{CallName, Case, Check, Moment, PolicyTexts, TestFile};
-use crate::scenario::walk::{is_call, known_calls, walk};
+use crate::scenario::entry::Entry;
+use crate::scenario::file::{Case, Check, Moment, PolicyTexts, TestFile};
 
 /// What a test file names: filled by whoever may open files. Paths are relative to the test file.
 pub trait Loader: Includes {
@@ -212,7 +214,7 @@ fn checks(case: &Case) -> impl Iterator<Item = (usize, &Check)> {
     case.steps.iter().filter_map(|step| step.check.as_ref()).enumerate()
 }
 
-fn happen(session: &mut Session<'_>, entries: &[crate::scenario::entry::Entry]) -> Result<(), String> {
+fn happen(session: &mut Session<'_>, entries: &[Entry]) -> Result<(), String> {
     for entry in entries {
         let line = entry.place.line;
         match apply(&mut session.monitor, &entry.event) {
@@ -252,19 +254,18 @@ fn relations(program: &Program, check: &Check) -> Result<Vec<RelationId>, String
 fn record(session: &mut Session<'_>, path: &str, loader: &mut dyn Loader) -> Result<(), String> {
     let bytes = loader.recording(path)?;
     let recording = recording::read(&bytes).map_err(|error| format!("`{path}`: {error}"))?;
-    let graph = session.monitor.graph_mut();
-    graph.set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     let (case, answers) = (session.case, &mut session.answers);
-    let stopped = walk(&mut session.monitor, &recording, &mut |monitor, call| {
+    let stopped = walk(&mut session.monitor, &recording, &mut |monitor, turn| {
+        let Turn::Made(call) = turn else { return };
         for (number, check) in checks(case) {
             if let Moment::At(name) = &check.moment
-                && monitor.graph().calls().get(call.0 as usize).is_some_and(|made| is_call(name, made))
+                && monitor.graph().calls().get(call.0 as usize).is_some_and(|made| name.names(made))
             {
                 answers.entry(number).or_default().push(answer_at(monitor, call, check));
             }
         }
     });
-    session.stop = stopped.err();
+    session.stop = stopped.err().map(|halt| halt.stop);
     session.unread = recording.unread_calls;
     Ok(())
 }
@@ -277,7 +278,7 @@ fn answer_at(monitor: &mut Monitor, call: CallNumber, check: &Check) -> Answer {
     };
     let graph = monitor.graph();
     let made = graph.calls().get(call.0 as usize);
-    let ids = made.into_iter().flat_map(|made| &made.current);
+    let ids = made.into_iter().flat_map(|made| made.current.iter());
     let current = ids.filter_map(|id| graph.records().get(id.0 as usize)).map(|record| record.id.clone());
     let clock = made.map(|made| made.time.clone()).filter(|time| !time.is_empty());
     let request = Request { current: current.collect(), actions: actions.clone(), clock };
@@ -314,7 +315,7 @@ fn answer_of_moment(
     if found.is_empty() {
         // A call among the records written by hand.
         let calls = session.monitor.graph().calls().iter().enumerate();
-        let by_hand: Vec<_> = calls.filter(|(_, call)| is_call(name, call)).map(|(at, _)| at).collect();
+        let by_hand: Vec<_> = calls.filter(|(_, call)| name.names(call)).map(|(at, _)| at).collect();
         for at in by_hand {
             let call = CallNumber(u32::try_from(at).unwrap_or(u32::MAX));
             found.push(answer_at(&mut session.monitor, call, check));

@@ -9,6 +9,7 @@ use crate::source::FileId;
 use crate::source::Label;
 use crate::source::Severity;
 use crate::source::Sources;
+use crate::source::is_invisible;
 
 /// Draws the finding with its source lines: title and code, `file:line:column`, the lines with their labels, help.
 /// Control characters and those that hide or turn text are shown as marks, so that what is seen is what is there.
@@ -108,7 +109,7 @@ fn visible(text: &str) -> String {
             '\n' | '\t' => shown.push(letter),
             '\0'..='\u{1f}' => shown.push(char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}')),
             '\u{7f}' => shown.push('\u{2421}'),
-            _ if hides(letter) => shown.push('\u{fffd}'),
+            _ if is_invisible(letter) => shown.push('\u{fffd}'),
             _ => shown.push(letter),
         }
     }
@@ -119,21 +120,13 @@ fn visible(text: &str) -> String {
 fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if letter.is_control() || hides(letter) {
+        if is_invisible(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);
         }
     }
     shown
-}
-
-/// Characters without a shape of their own, and those that turn the direction of text.
-fn hides(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
 }
 
 #[cfg(test)]

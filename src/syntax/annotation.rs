@@ -3,7 +3,6 @@
 //! A comment stands above a statement if no other statement lies between and no token before it on its line. So a
 //! comment that trails a statement belongs to nothing below.
 
-use crate::source::Span;
 use crate::syntax::ast::Annotation;
 use crate::syntax::ast::Name;
 use crate::syntax::tokens::Page;
@@ -103,16 +102,11 @@ fn annotation(page: &Page<'_>, line: Line<'_>, attached: usize) -> Option<Annota
     let value = value.strip_prefix(':').unwrap_or(value).trim_start();
     let value_start = if value.is_empty() { key_end } else { key_end + tail.len() - value.len() };
     Some(Annotation {
-        key: Name { text: key.to_owned(), span: span(page, start + 1, key_end) },
+        key: Name { text: key.to_owned(), span: page.span(start + 1, key_end) },
         value: value.to_owned(),
-        value_span: span(page, value_start, value_start + value.len()),
+        value_span: page.span(value_start, value_start + value.len()),
         adjacent: start >= attached,
     })
-}
-
-fn span(page: &Page<'_>, start: usize, end: usize) -> Span {
-    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { file: page.file, start: narrow(start), end: narrow(end) }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use nom::multi::{many0, separated_list1};
 use nom::sequence::{pair, preceded, separated_pair};
 use nom::{Err, Parser};
 
-use crate::source::Span;
 use crate::syntax::ast::Attribute;
 use crate::syntax::ast::Directive;
 use crate::syntax::ast::DirectiveKind;
@@ -99,24 +98,24 @@ pub(crate) fn relation(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
     let (rest, _) = cut(one(Kind::Open, "`,` or `(`")).parse(rest)?;
     let (rest, columns) = attributes(rest, Kind::Close, "`,` or `)`", "a column name")?;
     let (rest, qualifiers) = many0(qualifier).parse(rest)?;
-    let (rest, unsupported) = match choice_domain(rest) {
-        Some(after) => (after, Some((rest.span(), "choice-domain"))),
-        None => (rest, unsupported_qualifier(rest)),
+    let unsupported = rest.span();
+    let (rest, what) = match (choice_domain(rest), rest.word()) {
+        (Some(after), _) => (after, Some("choice-domain")),
+        (None, Some("overridable")) => (rest.rest(), Some("overridable")),
+        (None, Some("btree_delete")) => (rest.rest(), Some("btree_delete")),
+        (None, Some(_) | None) => (rest, None),
     };
-    let rest = if unsupported.is_some_and(|(_, what)| what != "choice-domain") { rest.rest() } else { rest };
     refuse_qualifier(rest)?;
     let span = rest.since(start);
-    let documentation = String::new();
     let declare = |name: Name| RelationDeclaration {
         name,
         columns: columns.clone(),
         qualifiers: qualifiers.clone(),
-        documentation: documentation.clone(),
+        documentation: String::new(),
         span,
     };
     let mut items: Vec<Item> = names.into_iter().map(|name| Item::Relation(declare(name))).collect();
-    let refused = unsupported.map(|(at, what)| (rest.since(at), what.to_owned()));
-    items.extend(refused.map(|(span, what)| Item::Unsupported { what, span }));
+    items.extend(what.map(|what| Item::Unsupported { what: what.to_owned(), span: rest.since(unsupported) }));
     Ok((rest, items))
 }
 
@@ -132,14 +131,6 @@ fn qualifier(input: Tokens<'_>) -> Parsed<'_, Name> {
             Ok((input.rest(), Name { text: word.to_owned(), span: input.span() }))
         }
         Some(_) | None => Err(Err::Error(input.wanted("a qualifier"))),
-    }
-}
-
-fn unsupported_qualifier(input: Tokens<'_>) -> Option<(Span, &'static str)> {
-    match input.word() {
-        Some("overridable") => Some((input.span(), "overridable")),
-        Some("btree_delete") => Some((input.span(), "btree_delete")),
-        Some(_) | None => None,
     }
 }
 

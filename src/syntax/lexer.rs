@@ -10,7 +10,6 @@ use nom::{IResult, Parser};
 
 use crate::source::Diagnostic;
 use crate::source::FileId;
-use crate::source::Span;
 use crate::syntax::number;
 use crate::syntax::text;
 use crate::syntax::tokens::Kind;
@@ -18,7 +17,7 @@ use crate::syntax::tokens::Page;
 use crate::syntax::tokens::Remark;
 use crate::syntax::tokens::Token;
 
-/// Every directive that Soufflé or we know, whether supported or not.
+/// Every directive that Soufflé or we know, without its dot, whether supported or not.
 pub(crate) const DIRECTIVES: [&str; 19] = [
     "decl",
     "type",
@@ -77,18 +76,13 @@ pub(crate) fn lex(file: FileId, text: &str) -> Page<'_> {
     page
 }
 
-fn span(page: &Page<'_>, start: usize, end: usize) -> Span {
-    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { file: page.file, start: narrow(start), end: narrow(end) }
-}
-
 /// `comment = "//" until the line ends | "/*" until "*/"`
 fn comment(page: &mut Page<'_>, place: &mut Place, at: usize, rest: &str) -> usize {
     let block = rest.starts_with("/*");
     let length = if block { block_length(rest) } else { Some(line_length(rest)) };
     let end = at + length.unwrap_or(rest.len());
     if length.is_none() {
-        let finding = Diagnostic::error("E0004", span(page, at, at + 2), "the comment is never closed")
+        let finding = Diagnostic::error("E0004", page.span(at, at + 2), "the comment is never closed")
             .with_label("it starts here")
             .with_help("close it with `*/`");
         page.stray.push(finding);
@@ -103,7 +97,7 @@ fn comment(page: &mut Page<'_>, place: &mut Place, at: usize, rest: &str) -> usi
         }
         before = letter;
     }
-    page.remarks.push(Remark { span: span(page, at, end), leads: !place.begun });
+    page.remarks.push(Remark { span: page.span(at, end), leads: !place.begun });
     if let Some(newline) = body.rfind('\n') {
         place.line = at + newline + 1;
         place.begun = false;
@@ -127,7 +121,7 @@ fn token(page: &mut Page<'_>, place: &mut Place, at: usize, rest: &str) -> usize
     let end = at + length;
     let joined = page.tokens.last().is_some_and(|token| token.span.end as usize == at);
     let column = u32::try_from(at - place.line).unwrap_or(u32::MAX);
-    let whole = span(page, at, end);
+    let whole = page.span(at, end);
     let leads = !place.begun;
     page.tokens.push(Token { kind, span: whole, column, leads, joined, partner: None, many: false });
     place.begun = true;
@@ -193,7 +187,7 @@ fn word(input: &str) -> IResult<&str, &str> {
 }
 
 /// The length of the word that the text starts with; 0 if it starts with none.
-pub(crate) fn word_length(rest: &str) -> usize {
+fn word_length(rest: &str) -> usize {
     let begins = rest.chars().next().is_some_and(starts_word);
     word(rest).ok().filter(|_| begins).map_or(0, |(_, found)| found.len())
 }
@@ -253,7 +247,7 @@ fn texts(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
     let finding = match fault {
         None => None,
         Some(text::Fault::Escape { offset, length }) => {
-            let here = span(page, at + offset, at + offset + length);
+            let here = page.span(at + offset, at + offset + length);
             let message = format!("`{}` is no escape", page.slice(here));
             Some(
                 Diagnostic::error("E0002", here, message)
@@ -262,7 +256,7 @@ fn texts(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
             )
         }
         Some(text::Fault::Unterminated) => Some(
-            Diagnostic::error("E0004", span(page, at, at + length), "the text is never closed")
+            Diagnostic::error("E0004", page.span(at, at + length), "the text is never closed")
                 .with_label("no closing `\"` on this line")
                 .with_help("close it with `\"`; a line end inside a text is written `\\n`"),
         ),
@@ -276,7 +270,7 @@ fn quoted(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
     let line = rest.get(1..line_length(rest)).unwrap_or("");
     let length = line.find('\'').map_or(1, |end| end + 2);
     let finding =
-        Diagnostic::error("E0007", span(page, at, at + length), "texts do not stand in single quotes")
+        Diagnostic::error("E0007", page.span(at, at + length), "texts do not stand in single quotes")
             .with_label("single quote")
             .with_help("put the text in double quotes: `\"…\"`");
     page.faults.push(finding);
@@ -285,7 +279,7 @@ fn quoted(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
 
 fn numbers(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
     let (length, read) = number::read(rest);
-    let here = span(page, at, at + length);
+    let here = page.span(at, at + length);
     let written = page.slice(here);
     let finding = match read {
         Ok(kind) => return (length, kind),
@@ -373,7 +367,7 @@ fn strange(page: &mut Page<'_>, at: usize, rest: &str) -> (usize, Kind) {
 }
 
 fn bad_character(page: &Page<'_>, at: usize, letter: char) -> Diagnostic {
-    let here = span(page, at, at + letter.len_utf8());
+    let here = page.span(at, at + letter.len_utf8());
     let code = u32::from(letter);
     let message = if letter == '\r' {
         "a carriage return without a line feed is no line end".to_owned()

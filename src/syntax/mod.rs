@@ -15,7 +15,9 @@ mod annotation;
 mod diagnosis;
 mod statement;
 mod print;
+mod format;
 
+pub use format::{Unformatted, format};
 pub use print::print;
 
 use crate::source::Diagnostic;
@@ -53,3 +55,6 @@ pub fn parse(file: FileId, text: &str) -> (ast::Program, Vec<Diagnostic>) {
     }
     statement::program(&lexer::lex(file, text))
 }
+
+#[cfg(test)]
+mod random;

@@ -14,6 +14,7 @@ use crate::syntax::ast::Item;
 use crate::syntax::ast::Program;
 use crate::syntax::declaration;
 use crate::syntax::diagnosis;
+use crate::syntax::lexer::DIRECTIVES;
 use crate::syntax::rule;
 use crate::syntax::tokens::Fault;
 use crate::syntax::tokens::Kind;
@@ -66,7 +67,8 @@ fn statement(page: &Page<'_>, at: usize) -> (usize, Result<Vec<Item>, Refusal>) 
         Some(Kind::Directive) => directive(input),
         Some(Kind::Include) => declaration::include(input),
         Some(Kind::Preprocessor) => {
-            let word = page.word(at).split_whitespace().next().unwrap_or("#");
+            // A backslash at the end of the line continues it and is no part of the word.
+            let word = page.word(at).split_whitespace().next().unwrap_or("#").trim_end_matches('\\');
             Ok((input.rest(), unsupported(word, input.span())))
         }
         _ => rule_items(input),
@@ -119,8 +121,7 @@ fn directive(input: Tokens<'_>) -> Parsed<'_, Vec<Item>> {
         ".printsize" => declaration::directive(input, DirectiveKind::PrintSize),
         ".include" => declaration::include(input),
         ".pragma" => declaration::pragma(input),
-        word @ (".comp" | ".init" | ".plan" | ".functor" | ".override" | ".limitsize" | ".once"
-        | ".lattice" | ".number_type" | ".symbol_type" | ".unsigned_type" | ".float_type") => {
+        word if DIRECTIVES.iter().any(|known| word.strip_prefix('.') == Some(known)) => {
             let after = extent(input, word);
             Ok((after, unsupported(word, after.since(input.span()))))
         }
@@ -235,6 +236,7 @@ mod tests {
             (".lattice L<> { Bottom -> @b }", ".lattice"),
             (".number_type N", ".number_type"),
             ("#define A(x) ((x) + '1') \\\n more \\q", "#define"),
+            ("#define\\\n A 1", "#define"),
         ];
         for (text, wanted) in rows {
             let whole = format!("A(1). {text}\nB(2).\n").replacen("A(1). #", "A(1).\n#", 1);

@@ -15,7 +15,7 @@ use crate::syntax::ast::Name;
 
 /// How deep a statement may nest: parentheses, records, calls, braces, negations, and operators in a row each
 /// count one. Whoever walks the tree by recursion can rely on it.
-pub(crate) const DEPTH_LIMIT: u16 = 100;
+const DEPTH_LIMIT: u16 = 100;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,10 +118,15 @@ impl<'a> Page<'a> {
         self.token(at).map_or("", |token| self.slice(token.span))
     }
 
+    /// The span of these bytes, end exclusive.
+    pub(crate) fn span(&self, start: usize, end: usize) -> Span {
+        let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Span { file: self.file, start: narrow(start), end: narrow(end) }
+    }
+
     /// The empty span after the last character.
     pub(crate) fn end(&self) -> Span {
-        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
-        Span { file: self.file, start: end, end }
+        self.span(self.text.len(), self.text.len())
     }
 }
 
@@ -170,7 +175,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The span of the token before.
-    pub(crate) fn last_span(&self) -> Span {
+    fn last_span(&self) -> Span {
         let before = self.at.checked_sub(1).and_then(|at| self.page.token(at));
         before.map_or_else(|| self.span(), |token| token.span)
     }

@@ -7,6 +7,8 @@ mod pool;
 
 pub use pool::{Mark, Pool};
 
+use crate::source::is_invisible;
+
 /// One column of a tuple. What it means is told by the column's [`Kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Word(pub u64);
@@ -105,13 +107,13 @@ impl Word {
 /// `limit` characters.
 #[must_use]
 pub fn visible(text: &str, limit: usize) -> String {
-    escape(text, limit, invisible)
+    escape(text, limit, is_invisible)
 }
 
 /// Likewise, tabs and line ends kept: for a value that stands in a message.
 #[must_use]
 pub fn legible(text: &str, limit: usize) -> String {
-    escape(text, limit, |c| invisible(c) && !matches!(c, '\t' | '\n' | '\r'))
+    escape(text, limit, |c| is_invisible(c) && !matches!(c, '\t' | '\n' | '\r'))
 }
 
 fn escape(text: &str, limit: usize, escaped: impl Fn(char) -> bool) -> String {
@@ -128,13 +130,4 @@ fn escape(text: &str, limit: usize, escaped: impl Fn(char) -> bool) -> String {
         }
     }
     out
-}
-
-/// Whether a character changes what is read without being seen.
-fn invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -1,10 +1,13 @@
 //! Commands from their arguments to their exit code.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use gatelog::cli::{Console, Exit, execute};
 use gatelog::report::text::Color;
 use serde_json::Value;
+
+use crate::support::text;
 
 struct Ran {
     exit: Exit,
@@ -28,65 +31,76 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
 }
 
+/// Command lines with their exit codes.
+const EXITS: &[(&str, u8)] = &[
+    ("replay --policy @policy.dl @allowed.json", 0),
+    ("replay --policy @policy.dl @session.json", 1),
+    ("replay --policy @policy.dl @session.json @allowed.json", 1),
+    ("replay --policy @policy.dl @allowed.json @session.json", 1),
+    ("replay --policy @policy.dl @stopped.json", 2),
+    ("replay --policy @policy.dl @session.json @stopped.json", 2),
+    ("replay --policy @policy.dl @missing.json", 2),
+    ("replay --policy @policy.dl @allowed.json @missing.json", 2),
+    ("replay --policy @missing.dl @allowed.json", 2),
+    ("replay --policy @broken.dl @session.json", 2),
+    ("replay --policy @policy.dl @no-calls.json", 3),
+    ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
+    ("replay --policy @policy.dl @allowed.json --anonymous", 1),
+    ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
+    ("replay --policy @policy.dl @allowed.json --parts full", 2),
+    ("replay --policy @policy.dl", 2),
+    ("check @policy.dl", 0),
+    ("check @broken.dl", 2),
+    ("check @includes.dl", 0),
+    ("check @inner/outside.dl", 2),
+    ("check @missing.dl", 2),
+    ("check", 2),
+    ("check --explain E0020", 0),
+    ("check --explain e0020 --format json", 0),
+    ("check --explain E0020 --format sarif", 2),
+    ("check --explain E0020 @policy.dl --format json", 2),
+    ("check --explain E0020 @policy.dl", 0),
+    ("check --explain E0020 @broken.dl", 2),
+    ("check --explain E9999", 2),
+    ("check @findings.dl --format sarif", 0),
+    ("check @findings.dl --format sarif --deny-warnings", 1),
+    ("check @broken.dl --format github", 2),
+    ("check @folder", 2),
+    ("test @passing.test.yaml", 0),
+    ("test @failing.test.yaml", 1),
+    ("test @empty.test.yaml", 2),
+    ("test @passing.test.yaml --filter nothing-is-called-so", 3),
+    ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
+    ("test @", 2),
+    ("records @session.json", 0),
+    ("records @stopped.json", 2),
+    ("facts --policy @policy.dl --session @session.json ToolResult", 0),
+    ("facts --policy @policy.dl --session @session.json ToolResults", 2),
+    ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
+    ("facts --policy @policy.dl --session @stopped.json ToolResult", 2),
+    ("facts --policy @policy.dl --session @allowed.json ToolResult --call c", 0),
+    ("facts --policy @policy.dl --session @session.json ToolResult --call c", 2),
+    ("eval --no-prelude -F @eval @eval/language.dl", 0),
+    ("eval --no-prelude @eval/language.dl", 2),
+    ("eval --no-prelude -F @eval @eval/faulty.dl", 2),
+    ("eval --no-prelude -F @eval @eval/outside.dl", 2),
+    ("eval --no-prelude @eval/sqlite.dl", 2),
+    ("eval --no-prelude @eval/division.dl", 1),
+    ("eval @eval/policy.dl", 0),
+    ("eval --no-prelude @eval/policy.dl", 2),
+    ("check @eval/faulty.dl", 2),
+    ("version", 0),
+    ("--help", 0),
+    ("--version", 0),
+    ("", 2),
+    ("frobnicate", 2),
+];
+
 #[test]
 fn exit_codes_tell_refused_from_broken_from_nothing() {
-    let rows = [
-        ("replay --policy @policy.dl @allowed.json", 0),
-        ("replay --policy @policy.dl @session.json", 1),
-        ("replay --policy @policy.dl @session.json @allowed.json", 1),
-        ("replay --policy @policy.dl @allowed.json @session.json", 1),
-        ("replay --policy @policy.dl @stopped.json", 2),
-        ("replay --policy @policy.dl @session.json @stopped.json", 2),
-        ("replay --policy @policy.dl @missing.json", 2),
-        ("replay --policy @policy.dl @allowed.json @missing.json", 2),
-        ("replay --policy @missing.dl @allowed.json", 2),
-        ("replay --policy @broken.dl @session.json", 2),
-        ("replay --policy @policy.dl @no-calls.json", 3),
-        ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
-        ("replay --policy @policy.dl @allowed.json --anonymous", 1),
-        ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
-        ("replay --policy @policy.dl @allowed.json --parts full", 2),
-        ("replay --policy @policy.dl", 2),
-        ("check @policy.dl", 0),
-        ("check @broken.dl", 2),
-        ("check @includes.dl", 0),
-        ("check @inner/outside.dl", 2),
-        ("check @missing.dl", 2),
-        ("check", 2),
-        ("check --explain E0020", 0),
-        ("check --explain e0020 --format json", 0),
-        ("check --explain E0020 --format sarif", 2),
-        ("check --explain E0020 @policy.dl --format json", 2),
-        ("check --explain E0020 @policy.dl", 0),
-        ("check --explain E0020 @broken.dl", 2),
-        ("check --explain E9999", 2),
-        ("check @findings.dl --format sarif", 0),
-        ("check @findings.dl --format sarif --deny-warnings", 1),
-        ("check @broken.dl --format github", 2),
-        ("check @folder", 2),
-        ("test @passing.test.yaml", 0),
-        ("test @failing.test.yaml", 1),
-        ("test @empty.test.yaml", 2),
-        ("test @passing.test.yaml --filter nothing-is-called-so", 3),
-        ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
-        ("test @", 2),
-        ("records @session.json", 0),
-        ("records @stopped.json", 2),
-        ("facts --policy @policy.dl --session @session.json ToolResult", 0),
-        ("facts --policy @policy.dl --session @session.json ToolResults", 2),
-        ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
-        ("facts --policy @policy.dl --session @stopped.json ToolResult", 2),
-        ("facts --policy @policy.dl --session @allowed.json ToolResult --call c", 0),
-        ("facts --policy @policy.dl --session @session.json ToolResult --call c", 2),
-        ("version", 0),
-        ("--help", 0),
-        ("--version", 0),
-        ("", 2),
-        ("frobnicate", 2),
-    ];
-    for (line, expected) in rows {
+    for (line, expected) in EXITS {
         let ran = gatelog(line, "");
-        assert_eq!(ran.exit.code(), expected, "{line}\n{}\n{}", ran.out, ran.err);
+        assert_eq!(ran.exit.code(), *expected, "{line}\n{}\n{}", ran.out, ran.err);
     }
 }
 
@@ -334,4 +348,38 @@ fn a_closed_pipe_ends_quietly() {
     let words = ["gatelog", "replay", "--policy", "fixtures/cli/policy.dl", "fixtures/cli/session.json"];
     assert_eq!(execute(words.map(OsString::from), &mut console), Exit::Refused);
     assert_eq!(err, b"");
+}
+
+#[test]
+fn a_plain_program_prints_its_outputs() {
+    let ran = gatelog("eval -q --no-prelude -F @eval @eval/language.dl", "");
+    assert_eq!(ran.err, "");
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
+fn what_is_wrong_with_facts_has_a_place() {
+    let rows = [
+        ("faulty.dl", "error: facts of `A`: faulty.facts:2:3: `2x` is not a number"),
+        ("outside.dl", "`../eval/faulty.facts` lies outside the folder of facts"),
+        ("sqlite.dl", "`IO=sqlite` is not supported here"),
+        ("division.dl", "error: fixtures/cli/eval/division.dl:3:3: `A` cannot be derived: division by zero"),
+    ];
+    for (file, expected) in rows {
+        let ran = gatelog(&format!("eval --no-prelude -F @eval @eval/{file}"), "");
+        assert!(ran.err.contains(expected), "{file}: {}", ran.err);
+        assert_eq!(ran.out, "", "{file}");
+    }
+}
+
+#[test]
+fn outputs_go_to_files_of_their_folder() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("eval");
+    let line = format!("eval --no-prelude -D {} @eval/files.dl", folder.display());
+    for (input, whole) in [("b\na", "a\nb\n"), ("a\n", "a\n")] {
+        let ran = gatelog(&line, input);
+        assert_eq!((ran.exit.code(), ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+        assert_eq!(text(&folder.join("deeper/a.txt")), whole);
+        assert_eq!(text(&folder.join("B.csv")), if whole.contains('b') { "()\n" } else { "" });
+    }
 }

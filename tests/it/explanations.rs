@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gatelog::plain::{Target, channels};
 use gatelog::program::{self, Includes, check, explained, explanation};
 use gatelog::source::{Diagnostic, render};
 use gatelog::syntax;
@@ -27,7 +28,10 @@ impl Includes for Beside<'_> {
 fn findings(text: &str) -> (Vec<Diagnostic>, bool, String) {
     let files = [("policy.dl".to_owned(), text.to_owned())];
     let (sources, found, loads) = match check(&files, &mut Beside(text)) {
-        Ok(program) => (program.sources, program.warnings, true),
+        Ok(program) => match channels(&program, Target::Files) {
+            Ok(_) => (program.sources, program.warnings, true),
+            Err(faults) => (program.sources, faults, false),
+        },
         Err(refusal) => (refusal.sources, refusal.findings, false),
     };
     let drawn = found.iter().map(|finding| render(&sources, finding, false) + "\n").collect();

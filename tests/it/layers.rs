@@ -16,6 +16,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("psl", &["functor"]),
     ("regex", &["functor"]),
     ("saphyr_parser", &["scenario"]),
+    ("similar", &["cli"]),
     ("url", &["functor"]),
 ];
 

@@ -9,7 +9,9 @@
 mod cases;
 mod cli;
 mod conformance;
+mod docs;
 mod explanations;
+mod format;
 mod layers;
 mod oracle;
 mod program;
@@ -17,5 +19,6 @@ mod random;
 mod readme;
 mod recording;
 mod replay;
+mod souffle;
 mod support;
 mod syntax;

@@ -50,6 +50,7 @@ const PAGES: &[(&str, &str)] = {
         page!("E0052"),
         page!("E0053"),
         page!("E0054"),
+        page!("E0055"),
         page!("W0001"),
         page!("W0002"),
         page!("W0003"),
