@@ -77,14 +77,17 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// Policy files, or folders of .dl files
-    #[arg(required = true, value_name = "POLICY")]
+    #[arg(required_unless_present = "explain", value_name = "POLICY")]
     pub(crate) policies: Vec<PathBuf>,
-    /// How to print findings
+    /// How to print findings: sarif is for code scanners, github for its workflow logs
     #[arg(short, long, value_enum, default_value = "text")]
-    pub(crate) format: DocumentFormat,
+    pub(crate) format: FindingsFormat,
     /// Write what findings offer to mend into the policy files, and check again
     #[arg(long)]
     pub(crate) fix: bool,
+    /// Tell what a code means and how to mend what it is about, with examples
+    #[arg(long, value_name = "CODE")]
+    pub(crate) explain: Option<String>,
     /// Exit with 1 on warnings
     #[arg(long)]
     pub(crate) deny_warnings: bool,
@@ -160,7 +163,7 @@ pub(crate) struct Facts {
     /// Relations to show; without any, all that have rows
     #[arg(value_name = "RELATION")]
     pub(crate) relations: Vec<String>,
-    /// At the moment of the call of this id
+    /// At the moment of the call of this id; a beginning will do where no other id begins so
     #[arg(long, value_name = "ID", conflicts_with = "seq")]
     pub(crate) call: Option<String>,
     /// At the moment of the call that is record N
@@ -264,6 +267,14 @@ impl BudgetFlags {
 pub(crate) enum DocumentFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FindingsFormat {
+    Text,
+    Json,
+    Sarif,
+    Github,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

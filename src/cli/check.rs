@@ -2,46 +2,56 @@
 
 use std::path::Path;
 
-use crate::cli::arguments::{Check, DocumentFormat};
+use crate::cli::arguments::{Check, FindingsFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::cli::policy::{self, Audience, NoPolicy};
-use crate::program::Program;
+use crate::program::{Program, explained, explanation, nearest};
+use crate::report::explanation::{self, ExplanationDocument};
 use crate::report::findings::{FindingsDocument, findings};
+use crate::report::github::{github, github_error};
 use crate::report::json::{FileError, line};
+use crate::report::sarif::SarifLog;
 use crate::report::text::counted;
 use crate::report::visible::visible;
 use crate::source::{Diagnostic, Severity, Sources, apply};
 
-/// Loads a policy and prints every finding.
+/// Explains a code, or loads a policy and prints every finding.
 pub(crate) fn run(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
-    let audience = match flags.format {
-        DocumentFormat::Text => Audience::People,
-        DocumentFormat::Json => Audience::Machines,
-    };
-    let checked = policy::check(&flags.policies, console);
-    let checked = match checked {
+    match &flags.explain {
+        Some(code) => explain(code, flags, quiet, console),
+        None => check(flags, quiet, console),
+    }
+}
+
+fn check(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
+    let checked = match policy::check(&flags.policies, console) {
         Ok(program) if flags.fix => match mend(&program, flags, console) {
             Ok(again) => again,
-            Err(error) => {
-                policy::report_file(&error, audience, console);
-                return Exit::Broken;
-            }
+            Err(error) => Err(NoPolicy::File(error)),
         },
         other => other,
     };
     match checked {
         Ok(program) => {
-            print(&program.sources, &program.warnings, audience, quiet, console);
+            print(&program.sources, &program.warnings, flags.format, quiet, console);
             let refused = flags.deny_warnings && !program.warnings.is_empty();
             if refused { Exit::Refused } else { Exit::Done }
         }
         Err(NoPolicy::Refused(refusal)) => {
-            print(&refusal.sources, &refusal.findings, audience, quiet, console);
+            print(&refusal.sources, &refusal.findings, flags.format, quiet, console);
             Exit::Broken
         }
-        Err(no @ NoPolicy::File(_)) => policy::report(&no, audience, console),
+        Err(NoPolicy::File(error)) => {
+            match flags.format {
+                FindingsFormat::Text => return policy::report_file(&error, Audience::People, console),
+                FindingsFormat::Json => return policy::report_file(&error, Audience::Machines, console),
+                FindingsFormat::Sarif => console.print(&(line(&SarifLog::failed(&error)) + "\n")),
+                FindingsFormat::Github => console.print(&github_error(&error)),
+            }
+            Exit::Broken
+        }
     }
 }
 
@@ -78,19 +88,58 @@ fn mend(
 fn print(
     sources: &Sources,
     found: &[Diagnostic],
-    audience: Audience,
+    format: FindingsFormat,
     quiet: bool,
     console: &mut Console<'_>,
 ) {
-    match audience {
-        Audience::Machines => console.print(&(line(&FindingsDocument::new(sources, found)) + "\n")),
-        Audience::People if quiet => {}
-        Audience::People => {
+    match format {
+        FindingsFormat::Json => console.print(&(line(&FindingsDocument::new(sources, found)) + "\n")),
+        FindingsFormat::Sarif => console.print(&(line(&SarifLog::new(sources, found)) + "\n")),
+        FindingsFormat::Github => console.print(&github(sources, found)),
+        FindingsFormat::Text if quiet => {}
+        FindingsFormat::Text => {
             let errors = found.iter().filter(|finding| finding.severity == Severity::Error).count();
             let warnings = found.len() - errors;
             let mut text = findings(sources, found, console.color());
             text.push_str(&format!("{}, {}\n", counted(errors, "error"), counted(warnings, "warning")));
             console.print(&text);
+        }
+    }
+}
+
+/// Prints what a code means and, as text, checks the policies that stand beside it.
+fn explain(code: &str, flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
+    let audience = match flags.format {
+        FindingsFormat::Text | FindingsFormat::Github => Audience::People,
+        FindingsFormat::Json | FindingsFormat::Sarif => Audience::Machines,
+    };
+    let mut refuse = |kind: &'static str, text: String| {
+        policy::report_file(&FileError { kind, file: String::new(), text }, audience, console)
+    };
+    let Some(page) = explanation(code) else {
+        let wanted = code.to_uppercase();
+        let hint = nearest(&wanted, explained())
+            .map_or_else(|| "codes look like `E0020`".to_owned(), |near| format!("did you mean `{near}`?"));
+        return refuse("unknown_code", format!("there is no code `{code}`; {hint}"));
+    };
+    match flags.format {
+        FindingsFormat::Text => {
+            console.print(&explanation::explanation(&page));
+            if flags.policies.is_empty() {
+                return Exit::Done;
+            }
+            console.print("\n");
+            check(flags, quiet, console)
+        }
+        FindingsFormat::Json if flags.policies.is_empty() => {
+            console.print(&(line(&ExplanationDocument { explanation: page.into() }) + "\n"));
+            Exit::Done
+        }
+        FindingsFormat::Json => {
+            refuse("usage", "`--explain` and policies do not fit in one document: ask twice".to_owned())
+        }
+        FindingsFormat::Sarif | FindingsFormat::Github => {
+            refuse("usage", "`--explain` prints text or json".to_owned())
         }
     }
 }

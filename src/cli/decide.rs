@@ -63,7 +63,7 @@ fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Res
     let input = std::path::Path::new("-");
     let request = scenario::request(&files::text(input, console)?).map_err(|faults| {
         let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
-        files::unreadable(input, faults.join("; "))
+        fault(format!("`{}` is not an action: {}", files::name(input), faults.join("; ")))
     })?;
     let decisions = match (&stop, &last, &request.current) {
         (Some(stop), ..) => {

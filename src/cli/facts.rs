@@ -103,12 +103,20 @@ fn rows(
     name: Option<&CallName>,
     wanted: &[RelationId],
 ) -> Result<Vec<Rows>, Unanswered> {
-    let mut found: Vec<Result<Vec<Rows>, EvalError>> = Vec::new();
+    let mut found = Candidates::default();
     let end = walk(monitor, recording, &mut |monitor, turn| {
         let Turn::Made(call) = turn else { return };
-        let made = monitor.graph().calls().get(call.0 as usize);
-        if name.zip(made).is_some_and(|(name, made)| name.names(made)) {
-            found.push(monitor.rows_at_call(call, wanted));
+        let Some(made) = monitor.graph().calls().get(call.0 as usize) else { return };
+        let Some(name) = name else { return };
+        let id = made.call_id.clone();
+        if name.names(made) {
+            found.exact.push(monitor.rows_at_call(call, wanted));
+        } else if begins(name, &id) {
+            // Only one that is alone is shown.
+            if found.begun.is_none() {
+                found.begun = Some(monitor.rows_at_call(call, wanted));
+            }
+            found.ids.push(id);
         }
     });
     let Some(name) = name else {
@@ -118,17 +126,74 @@ fn rows(
         let request = Request::default();
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
-    let unknown = |text: String| Err(Unanswered::Broken("unknown_call", text));
-    match (found.len(), found.pop(), end) {
-        (1, Some(rows), _) => rows.map_err(|error| Unanswered::Failed(error.to_string())),
-        (0, _, Err(Halt { stop, .. })) => {
-            let text = format!("there is no {name} before the session stopped: {}", stop.text);
-            Err(Unanswered::Broken(stop.kind.name(), text))
+    found.only(name, end, monitor)
+}
+
+/// Whether the call's id begins as the name says. A table that cuts a long id ends it with `…`.
+fn begins(name: &CallName, id: &str) -> bool {
+    match name {
+        CallName::Id(start) => {
+            let start = start.strip_suffix('…').unwrap_or(start);
+            !start.is_empty() && id.starts_with(start)
         }
-        (0, _, Ok(())) => unknown(format!("there is no {name}; {}", known_calls(monitor))),
-        (n, ..) => unknown(format!(
-            "there are {n} calls with that id: name the {name} by --seq; {}",
-            known_calls(monitor)
-        )),
+        CallName::Seq(_) => false,
+    }
+}
+
+type Answer = Result<Vec<Rows>, EvalError>;
+
+/// The calls that a name may mean.
+#[derive(Default)]
+struct Candidates {
+    /// Those of exactly that name.
+    exact: Vec<Answer>,
+    /// The first of those whose id begins so.
+    begun: Option<Answer>,
+    /// The ids of all of those.
+    ids: Vec<String>,
+}
+
+impl Candidates {
+    /// The rows of the one call that is meant.
+    fn only(
+        mut self,
+        name: &CallName,
+        end: Result<(), Halt>,
+        monitor: &Monitor,
+    ) -> Result<Vec<Rows>, Unanswered> {
+        const WAYS: &str = "name it by its id, by a beginning of the id that no other has, or by --seq N";
+        let unknown = |text: String| Err(Unanswered::Broken("unknown_call", text));
+        let answer = match (self.exact.len(), self.ids.len(), end) {
+            (1, ..) => self.exact.pop(),
+            (0, 1, Ok(())) => self.begun,
+            (0, 1.., Err(Halt { stop, .. })) => {
+                let why = "the session stopped, and a later call's id might have begun so too";
+                let text = format!("write all of the id of {name}: {why}: {}", stop.text);
+                return Err(Unanswered::Broken(stop.kind.name(), text));
+            }
+            (0, 0, Err(Halt { stop, .. })) => {
+                let text = format!("there is no {name} before the session stopped: {}", stop.text);
+                return Err(Unanswered::Broken(stop.kind.name(), text));
+            }
+            (0, 0, Ok(())) => {
+                return unknown(format!("there is no {name}; {}; {WAYS}", known_calls(monitor)));
+            }
+            (0, n, Ok(())) => {
+                return unknown(format!(
+                    "{n} calls have ids that begin so; {}; {WAYS}",
+                    known_calls(monitor)
+                ));
+            }
+            (n, ..) => {
+                let calls = known_calls(monitor);
+                return unknown(format!(
+                    "there are {n} calls with that id: name the {name} by --seq; {calls}"
+                ));
+            }
+        };
+        match answer {
+            Some(rows) => rows.map_err(|error| Unanswered::Failed(error.to_string())),
+            None => unknown(format!("there is no {name}")),
+        }
     }
 }

@@ -117,7 +117,10 @@ fn finish(
             for skipped in &course.skipped {
                 console.print(&format!("skipped: {}\n", visible(&skipped.text)));
             }
-            console.print(&text::totals(&course.totals));
+            // Where nothing was read, the errors say so, and a count of no calls would look like a result.
+            if course.totals.sessions > 0 || course.unreadable.is_empty() {
+                console.print(&text::totals(&course.totals));
+            }
             if flags.strict && course.assumed {
                 console.print("something had to be assumed, which --strict refuses\n");
             }

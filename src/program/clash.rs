@@ -1,12 +1,41 @@
 //! Findings about types that do not go together.
 
+use crate::program::Relation;
 use crate::program::classes::{Bound, Clash, Mask};
 use crate::program::draft::DraftTerm;
 use crate::program::infer::Inference;
+use crate::program::mend;
 use crate::program::types::TypeId;
 use crate::source::Diagnostic;
 use crate::source::Span;
-use crate::value::Kind;
+
+/// What takes a value, for a message about its type.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Taker<'a> {
+    /// A column of a relation, counted from 0.
+    Column(&'a Relation, usize),
+    /// A field and the like, in words.
+    Place(&'a str),
+}
+
+impl Taker<'_> {
+    /// That it wants a value of that type.
+    pub(crate) fn wants(self, kind: &str) -> String {
+        match self {
+            Self::Column(relation, at) => {
+                let column = relation.columns.get(at).map_or("", |column| &column.name);
+                let value = if kind.starts_with("of type") { "a value " } else { "" };
+                let kind = format!("{value}{kind}");
+                format!(
+                    "`{}` takes {kind} as its {} argument `{column}`",
+                    relation.name,
+                    mend::ordinal(at + 1)
+                )
+            }
+            Self::Place(what) => format!("{what} is {kind}"),
+        }
+    }
+}
 
 impl Inference<'_> {
     /// The user's text, cut where it is long, in backticks.
@@ -79,19 +108,8 @@ impl Inference<'_> {
                 finding = finding.with_secondary(evidence.span, evidence.text.clone());
             }
         }
-        self.findings.push(finding.with_help(conversion(clash.left, clash.right)));
-    }
-}
-
-fn conversion(left: Mask, right: Mask) -> &'static str {
-    let has = |kind: Kind| left.single() == Some(kind) || right.single() == Some(kind);
-    if has(Kind::Compound) {
-        "compare or pass one of its fields"
-    } else if has(Kind::Symbol) {
-        "read the number with a functor that gives one, such as `@json_int`, or convert with `to_number` or `to_string`"
-    } else if has(Kind::Float) {
-        "convert with `to_float`, or write the literal with a fraction such as `1.0`"
-    } else {
-        "convert with `as(x, number)` or `as(x, unsigned)`"
+        let literal = mend::literal(self.sources.text(span), clash.left, clash.right);
+        let help = literal.unwrap_or_else(|| mend::conversion(clash.left, clash.right).to_owned());
+        self.findings.push(finding.with_help(help));
     }
 }

@@ -41,6 +41,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0002", "no annotation of that name"),
     ("W0003", "no pragma of that name"),
     ("W0004", "an annotation without effect"),
+    ("W0005", "two rules with one `@id`"),
     ("W0010", "an allow of codes that allows nothing"),
     ("W0011", "whatever is not denied is allowed"),
     ("W0012", "nothing can be allowed"),

@@ -34,7 +34,7 @@ pub(crate) fn load(
     loader.prelude();
     for (name, text) in files {
         let again = loader.sources.iter().skip(1).any(|(_, file)| file.name == *name && file.text == *text);
-        if !again {
+        if !again && !loader.is_prelude(text) {
             loader.add(name.clone(), text.clone());
         }
     }
@@ -64,6 +64,11 @@ impl Loader<'_> {
         let (program, findings) = &*PRELUDE_TREE;
         findings.iter().for_each(|finding| self.findings.push(finding.clone()));
         self.units.push(Unit { program: Cow::Borrowed(program) });
+    }
+
+    /// Whether a file is a copy of the prelude, which is there.
+    fn is_prelude(&self, text: &str) -> bool {
+        self.prelude == Prelude::Loaded && text == PRELUDE
     }
 
     fn parse(&mut self, name: String, text: String) -> usize {
@@ -113,6 +118,9 @@ impl Loader<'_> {
                 return None;
             }
         };
+        if self.is_prelude(&text) {
+            return None;
+        }
         if path.contains(&name) {
             let circle: Vec<_> = path.iter().chain([&name]).map(|name| format!("`{name}`")).collect();
             let message = format!("`{written}` is included in a circle: {}", circle.join(" -> "));

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::functor;
 use crate::functor::FunctorId;
+use crate::program::clash::Taker;
 use crate::program::classes::{Bound, Classes, Evidence, Mask};
 use crate::program::draft::{
     Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, Slot, literal_terms, walk_literals,
@@ -99,10 +100,9 @@ impl<'a> Inference<'a> {
             }
             return;
         };
-        for (term, column) in atom.terms.iter().zip(&relation.columns) {
+        for (at, (term, column)) in atom.terms.iter().zip(&relation.columns).enumerate() {
             if !matches!(term.kind, DraftKind::Wildcard) {
-                let what = format!("column `{}` of `{}`", column.name, relation.name);
-                self.require(term.slot, column.type_id, term.span, &what);
+                self.require(term.slot, column.type_id, term.span, Taker::Column(relation, at));
             }
         }
     }
@@ -116,7 +116,13 @@ impl<'a> Inference<'a> {
             DraftKind::Float(_) => (Mask::of(Kind::Float), "a float literal"),
             _ => return,
         };
-        self.narrow(term, mask, text.to_owned());
+        let evidence = Evidence { span: term.span, text: text.to_owned() };
+        if let Err(clash) = self.classes.narrow(term.slot, mask, evidence) {
+            // What takes the literal came first, and says what it wants.
+            let wanted = clash.left_evidence.as_ref().map_or(clash.left.words(), |taker| &taker.text);
+            let message = format!("{wanted}, and {} is {}", self.shown(term.span), mask.words());
+            self.report_clash(&clash, term.span, message);
+        }
         self.fits(term.slot, term.span);
     }
 
@@ -131,11 +137,11 @@ impl<'a> Inference<'a> {
             DraftKind::Variant(constructor, arguments) => {
                 let declared = self.schema.types.constructor(*constructor);
                 let what = format!("variant `${}`", declared.name);
-                self.require(term.slot, declared.type_id, term.span, &what);
+                self.require(term.slot, declared.type_id, term.span, Taker::Place(&what));
                 for (argument, (field, type_id)) in arguments.iter().zip(&declared.fields) {
                     if !matches!(argument.kind, DraftKind::Wildcard) {
                         let what = format!("field `{field}` of `${}`", declared.name);
-                        self.require(argument.slot, *type_id, argument.span, &what);
+                        self.require(argument.slot, *type_id, argument.span, Taker::Place(&what));
                     }
                 }
             }
@@ -147,7 +153,9 @@ impl<'a> Inference<'a> {
                     self.narrow(argument, Mask::NUMERIC, "`range` takes numbers".to_owned());
                 });
             }
-            DraftKind::Cast(_, type_id) => self.require(term.slot, *type_id, term.span, "the cast"),
+            DraftKind::Cast(_, type_id) => {
+                self.require(term.slot, *type_id, term.span, Taker::Place("the cast"));
+            }
             DraftKind::Unknown => self.classes.break_slot(term.slot),
             DraftKind::Variable(_) | DraftKind::Wildcard | DraftKind::Operator(..) => {}
         }
@@ -285,41 +293,37 @@ impl<'a> Inference<'a> {
     /// Atoms that are checked and do not narrow: heads and negated ones.
     fn checked(&mut self, atom: &'a DraftAtom) {
         let Some(relation) = atom.relation.and_then(|id| self.schema.relation(id)) else { return };
-        for (term, column) in atom.terms.iter().zip(&relation.columns) {
-            let what = format!("column `{}` of `{}`", column.name, relation.name);
+        for (at, (term, column)) in atom.terms.iter().zip(&relation.columns).enumerate() {
+            let taker = Taker::Column(relation, at);
             match term.kind {
                 DraftKind::Wildcard => {}
                 DraftKind::Record(_) | DraftKind::Nil | DraftKind::Variant(..) => {
-                    self.require(term.slot, column.type_id, term.span, &what);
+                    self.require(term.slot, column.type_id, term.span, taker);
                 }
                 _ if column.type_id == BROKEN => {}
                 _ => {
                     let mask = Mask::of(self.schema.types.kind(column.type_id));
-                    self.narrow(term, mask, format!("{what} is {}", self.type_words(column.type_id)));
+                    self.narrow(term, mask, taker.wants(&self.type_words(column.type_id)));
                 }
             }
         }
     }
 
-    pub(crate) fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, what: &str) {
+    pub(crate) fn require(&mut self, slot: Slot, type_id: TypeId, span: Span, taker: Taker<'_>) {
         if type_id == BROKEN {
             self.classes.break_slot(slot);
             return;
         }
         let mask = Mask::of(self.schema.types.kind(type_id));
-        let evidence = Evidence { span, text: format!("{what} is {}", self.type_words(type_id)) };
+        let evidence = Evidence { span, text: taker.wants(&self.type_words(type_id)) };
         if !self.narrow_slot(slot, mask, evidence, span) {
             return;
         }
         let first = self.classes.type_evidence(slot);
         let bound = Bound::Types(BTreeSet::from([type_id]));
         if let Err(before) = self.classes.restrict(slot, &bound, span, self.schema) {
-            let message = format!(
-                "{what} is {}, and {} is {}",
-                self.type_words(type_id),
-                self.shown(span),
-                self.bound_words(&before)
-            );
+            let wants = taker.wants(&self.type_words(type_id));
+            let message = format!("{wants}, and {} is {}", self.shown(span), self.bound_words(&before));
             let mut finding =
                 Diagnostic::error("E0020", span, message).with_label("no value is of both types");
             if let Some(first) = first.filter(|&first| first != span) {

@@ -18,12 +18,15 @@ mod decisions;
 mod declarations;
 mod describe;
 mod draft;
+mod explanations;
 mod findings;
 mod ground;
 mod include;
 mod infer;
 mod lints;
 mod lower;
+mod mend;
+mod names;
 mod normalise;
 mod relations;
 mod resolve;
@@ -53,7 +56,7 @@ use crate::value::Pool;
 pub use annotations::{ANNOTATIONS, AnnotationKey, is_message};
 pub use codes::CODES;
 pub use describe::{Description, describe};
-
+pub use explanations::{Explanation, explained, explanation};
 pub use suggest::nearest;
 
 pub use rule::{
@@ -373,10 +376,13 @@ fn checked(
     builder.equivalences();
     builder.gates(&gates);
     let Builder { pool, rules: built, lineage_rules, mut decision_rules, told, .. } = builder;
+    names::check(units.iter().flat_map(rules), &schema, &mut findings);
+    let before = findings.errors();
     strata::check(units.iter().flat_map(rules), &schema, &mut findings);
+    // Strata of rules that have none would be reported a second time.
+    let stratified = findings.errors() == before;
     decision_rules.sort_by_key(|rule| rule.span);
-    let ordered =
-        (findings.errors() == 0).then(|| strata::order(&schema, &built, &lineage_rules, &mut findings));
+    let ordered = stratified.then(|| strata::order(&schema, &built, &lineage_rules, &mut findings));
     let Schema { types, relations, type_names, .. } = schema;
     let Some((strata, needs)) = ordered.filter(|_| findings.errors() == 0) else {
         let findings = lints::silence(&units, &sources, findings.sorted());

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::functor;
 use crate::functor::FunctorId;
+use crate::program::clash::Taker;
 use crate::program::classes::{Bound, Mask};
 use crate::program::draft::{Access, DraftKind, DraftTerm, Slot};
 use crate::program::infer::{Inference, parameter};
@@ -109,7 +110,7 @@ impl<'a> Inference<'a> {
         for (argument, (field, type_id)) in arguments.iter().zip(fields) {
             if !matches!(argument.kind, DraftKind::Wildcard) {
                 let what = format!("field `{field}` of `{name}`");
-                self.require(argument.slot, *type_id, argument.span, &what);
+                self.require(argument.slot, *type_id, argument.span, Taker::Place(&what));
             }
         }
         true
@@ -144,7 +145,8 @@ impl<'a> Inference<'a> {
             };
             let declared = self.schema.types.constructor(constructor);
             if let Some(&(_, field)) = declared.fields.iter().find(|(field, _)| field == name) {
-                self.require(slot, field, span, &format!("field `{name}` of `{}`", declared.name));
+                let what = format!("field `{name}` of `{}`", declared.name);
+                self.require(slot, field, span, Taker::Place(&what));
                 continue;
             }
             let known = declared.fields.iter().map(|(field, _)| field.as_str());

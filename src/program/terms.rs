@@ -224,9 +224,12 @@ impl<'e> Resolver<'_, 'e> {
             .iter()
             .filter(|functor| functor.intrinsic == intrinsic)
             .map(|functor| functor.name);
-        let help = match suggest::nearest(&name.text, known) {
+        let others = suggest::in_other_words(&name.text, known.clone());
+        let others: Vec<_> = others.into_iter().map(|other| format!("`{sign}{other}`")).collect();
+        let help = match suggest::nearest(&name.text, known.clone()) {
+            _ if !others.is_empty() => format!("did you mean {}?", others.join(" or ")),
             Some(near) => format!("did you mean `{sign}{near}`?"),
-            None => "a policy that names a functor the host does not have cannot be loaded".to_owned(),
+            None => relatives(&name.text, sign, known),
         };
         let finding =
             Diagnostic::error("E0013", name.span, format!("no functor is called `{sign}{}`", name.text))
@@ -291,6 +294,18 @@ impl<'e> Resolver<'_, 'e> {
                 });
             self.findings.push(finding);
         }
+    }
+}
+
+/// The functors of the same family, where none is near.
+fn relatives(name: &str, sign: &str, known: impl Iterator<Item = &'static str>) -> String {
+    const SHOWN: usize = 8;
+    let family = suggest::family(name, known);
+    let shown: Vec<_> = family.iter().take(SHOWN).map(|near| format!("`{sign}{near}`")).collect();
+    match (family.first().and_then(|first| first.split('_').next()), family.len().saturating_sub(SHOWN)) {
+        (None, _) => "a policy that names a functor the host does not have cannot be loaded".to_owned(),
+        (Some(first), 0) => format!("those on `{first}` are {}", shown.join(", ")),
+        (Some(first), more) => format!("those on `{first}` are {}, and {more} more", shown.join(", ")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::text::Color;
+use crate::report::text::{Color, counted};
 use crate::source::{self, Diagnostic, Label, Severity, Sources};
 
 /// `{"findings": […]}`
@@ -70,14 +70,35 @@ impl<'a> FindingRow<'a> {
     }
 }
 
-/// Findings for people, each with its piece of text.
+/// Most findings that are drawn for people in one go.
+pub const SHOWN: usize = 100;
+
+/// Findings for people, each with its piece of text. Of more than [`SHOWN`], errors come before warnings, and the rest is
+/// counted.
 #[must_use]
 pub fn findings(sources: &Sources, findings: &[Diagnostic], color: Color) -> String {
     let mut out = String::new();
-    for finding in findings {
+    let (mut errors, mut warnings): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+    for (at, finding) in findings.iter().enumerate() {
+        match finding.severity {
+            Severity::Error => errors.push((at, finding)),
+            Severity::Warning => warnings.push((at, finding)),
+        }
+    }
+    let (all_errors, all_warnings) = (errors.len(), warnings.len());
+    errors.truncate(SHOWN);
+    warnings.truncate(SHOWN - errors.len());
+    let (more_errors, more_warnings) = (all_errors - errors.len(), all_warnings - warnings.len());
+    errors.append(&mut warnings);
+    errors.sort_unstable_by_key(|&(at, _)| at);
+    for (_, finding) in errors {
         let drawn = source::render(sources, finding, color == Color::Always);
         out.push_str(drawn.trim_end());
         out.push_str("\n\n");
+    }
+    if more_errors + more_warnings > 0 {
+        let (errors, warnings) = (counted(more_errors, "error"), counted(more_warnings, "warning"));
+        out.push_str(&format!("and {errors} and {warnings} more; `--format json` shows all\n\n"));
     }
     out
 }

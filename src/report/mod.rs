@@ -4,9 +4,12 @@
 //! verdict, writes anywhere, or shows a character that does not show.
 
 pub mod cases;
+pub mod explanation;
 pub mod findings;
+pub mod github;
 pub mod json;
 pub mod records;
 pub mod rows;
+pub mod sarif;
 pub mod text;
 pub mod visible;

@@ -1,10 +1,11 @@
 //! Requests by hand.
 
 use crate::json;
+use crate::json::Json;
 use crate::monitor::Action;
 use crate::scenario::entry;
 use crate::scenario::fields::fields;
-use crate::scenario::yaml::{self, Fault, Value};
+use crate::scenario::yaml::{self, Fault, Node, Value};
 use crate::source::{Place, Sources, Span};
 
 /// A request as written in JSON.
@@ -39,6 +40,7 @@ pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
             if nodes.is_empty() {
                 faults.push(map.fault("actions", "a request without actions"));
             }
+            nodes.iter().for_each(|node| object(node, &mut faults));
             GivenRequest {
                 actions: nodes.iter().filter_map(|node| entry::action(node, &mut faults)).collect(),
                 current: map.some("current").map(|_| map.texts("current", &mut faults)),
@@ -47,12 +49,29 @@ pub fn request(text: &str) -> Result<GivenRequest, Vec<Fault>> {
             }
         })
     } else {
+        object(&root, &mut faults);
         let actions = entry::action(&root, &mut faults).into_iter().collect();
         Some(GivenRequest { actions, ..GivenRequest::default() })
     };
     match request {
         Some(request) if faults.is_empty() => Ok(request),
         Some(_) | None => Err(faults),
+    }
+}
+
+/// Reports arguments that are no object, nor the text of one: no tool takes them, and a rule that reads a field would
+/// find none.
+fn object(action: &Node, faults: &mut Vec<Fault>) {
+    let Value::Map(pairs) = &action.value else { return };
+    for (_, node) in pairs.iter().filter(|(key, _)| key.text == "args") {
+        let why = match &node.value {
+            Value::Map(_) => continue,
+            _ if node.is_null() => continue,
+            Value::Quoted(text) if matches!(json::parse(text), Ok(Json::Object(_))) => continue,
+            Value::Quoted(_) => "this is a text that holds none".to_owned(),
+            Value::Plain(_) | Value::List(_) => format!("this is {}", node.kind()),
+        };
+        faults.push(Fault::new(node.place, format!("`args` of an action has to be an object, and {why}")));
     }
 }
 

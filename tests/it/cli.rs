@@ -31,61 +31,76 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
 }
 
+/// Command lines with their exit codes.
+const EXITS: &[(&str, u8)] = &[
+    ("replay --policy @policy.dl @allowed.json", 0),
+    ("replay --policy @policy.dl @session.json", 1),
+    ("replay --policy @policy.dl @session.json @allowed.json", 1),
+    ("replay --policy @policy.dl @allowed.json @session.json", 1),
+    ("replay --policy @policy.dl @stopped.json", 2),
+    ("replay --policy @policy.dl @session.json @stopped.json", 2),
+    ("replay --policy @policy.dl @missing.json", 2),
+    ("replay --policy @policy.dl @allowed.json @missing.json", 2),
+    ("replay --policy @missing.dl @allowed.json", 2),
+    ("replay --policy @broken.dl @session.json", 2),
+    ("replay --policy @policy.dl @no-calls.json", 3),
+    ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
+    ("replay --policy @policy.dl @allowed.json --anonymous", 1),
+    ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
+    ("replay --policy @policy.dl @allowed.json --parts full", 2),
+    ("replay --policy @policy.dl", 2),
+    ("check @policy.dl", 0),
+    ("check @broken.dl", 2),
+    ("check @includes.dl", 0),
+    ("check @inner/outside.dl", 2),
+    ("check @missing.dl", 2),
+    ("check", 2),
+    ("check --explain E0020", 0),
+    ("check --explain e0020 --format json", 0),
+    ("check --explain E0020 --format sarif", 2),
+    ("check --explain E0020 @policy.dl --format json", 2),
+    ("check --explain E0020 @policy.dl", 0),
+    ("check --explain E0020 @broken.dl", 2),
+    ("check --explain E9999", 2),
+    ("check @findings.dl --format sarif", 0),
+    ("check @findings.dl --format sarif --deny-warnings", 1),
+    ("check @broken.dl --format github", 2),
+    ("check @folder", 2),
+    ("test @passing.test.yaml", 0),
+    ("test @failing.test.yaml", 1),
+    ("test @empty.test.yaml", 2),
+    ("test @passing.test.yaml --filter nothing-is-called-so", 3),
+    ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
+    ("test @", 2),
+    ("records @session.json", 0),
+    ("records @stopped.json", 2),
+    ("facts --policy @policy.dl --session @session.json ToolResult", 0),
+    ("facts --policy @policy.dl --session @session.json ToolResults", 2),
+    ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
+    ("facts --policy @policy.dl --session @stopped.json ToolResult", 2),
+    ("facts --policy @policy.dl --session @allowed.json ToolResult --call c", 0),
+    ("facts --policy @policy.dl --session @session.json ToolResult --call c", 2),
+    ("eval --no-prelude -F @eval @eval/language.dl", 0),
+    ("eval --no-prelude @eval/language.dl", 2),
+    ("eval --no-prelude -F @eval @eval/faulty.dl", 2),
+    ("eval --no-prelude -F @eval @eval/outside.dl", 2),
+    ("eval --no-prelude @eval/sqlite.dl", 2),
+    ("eval --no-prelude @eval/division.dl", 1),
+    ("eval @eval/policy.dl", 0),
+    ("eval --no-prelude @eval/policy.dl", 2),
+    ("check @eval/faulty.dl", 2),
+    ("version", 0),
+    ("--help", 0),
+    ("--version", 0),
+    ("", 2),
+    ("frobnicate", 2),
+];
+
 #[test]
 fn exit_codes_tell_refused_from_broken_from_nothing() {
-    let rows = [
-        ("replay --policy @policy.dl @allowed.json", 0),
-        ("replay --policy @policy.dl @session.json", 1),
-        ("replay --policy @policy.dl @session.json @allowed.json", 1),
-        ("replay --policy @policy.dl @allowed.json @session.json", 1),
-        ("replay --policy @policy.dl @stopped.json", 2),
-        ("replay --policy @policy.dl @session.json @stopped.json", 2),
-        ("replay --policy @policy.dl @missing.json", 2),
-        ("replay --policy @policy.dl @allowed.json @missing.json", 2),
-        ("replay --policy @missing.dl @allowed.json", 2),
-        ("replay --policy @broken.dl @session.json", 2),
-        ("replay --policy @policy.dl @no-calls.json", 3),
-        ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
-        ("replay --policy @policy.dl @allowed.json --anonymous", 1),
-        ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
-        ("replay --policy @policy.dl @allowed.json --parts full", 2),
-        ("replay --policy @policy.dl", 2),
-        ("check @policy.dl", 0),
-        ("check @broken.dl", 2),
-        ("check @includes.dl", 0),
-        ("check @inner/outside.dl", 2),
-        ("check @missing.dl", 2),
-        ("check @folder", 2),
-        ("test @passing.test.yaml", 0),
-        ("test @failing.test.yaml", 1),
-        ("test @empty.test.yaml", 2),
-        ("test @passing.test.yaml --filter nothing-is-called-so", 3),
-        ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
-        ("test @", 2),
-        ("records @session.json", 0),
-        ("records @stopped.json", 2),
-        ("facts --policy @policy.dl --session @session.json ToolResult", 0),
-        ("facts --policy @policy.dl --session @session.json ToolResults", 2),
-        ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
-        ("facts --policy @policy.dl --session @stopped.json ToolResult", 2),
-        ("eval --no-prelude -F @eval @eval/language.dl", 0),
-        ("eval --no-prelude @eval/language.dl", 2),
-        ("eval --no-prelude -F @eval @eval/faulty.dl", 2),
-        ("eval --no-prelude -F @eval @eval/outside.dl", 2),
-        ("eval --no-prelude @eval/sqlite.dl", 2),
-        ("eval --no-prelude @eval/division.dl", 1),
-        ("eval @eval/policy.dl", 0),
-        ("eval --no-prelude @eval/policy.dl", 2),
-        ("check @eval/faulty.dl", 2),
-        ("version", 0),
-        ("--help", 0),
-        ("--version", 0),
-        ("", 2),
-        ("frobnicate", 2),
-    ];
-    for (line, expected) in rows {
+    for (line, expected) in EXITS {
         let ran = gatelog(line, "");
-        assert_eq!(ran.exit.code(), expected, "{line}\n{}\n{}", ran.out, ran.err);
+        assert_eq!(ran.exit.code(), *expected, "{line}\n{}\n{}", ran.out, ran.err);
     }
 }
 
@@ -190,6 +205,12 @@ fn one_request_is_judged_alone_or_as_the_next_of_a_session() {
         (alone, "{\"tool\":\"pay\",\"tool\":\"x\"}".to_owned(), 2),
         (alone, "{\"tol\":\"pay\"}".to_owned(), 2),
         (alone, "tool: pay".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"args\":\"x\"}".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"args\":[5]}".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"args\":5}".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"args\":\"[]\"}".to_owned(), 2),
+        (alone, "{\"tool\":\"pay\",\"args\":\"{\\\"amount\\\":5}\"}".to_owned(), 0),
+        (alone, "{\"actions\":[{\"tool\":\"pay\",\"args\":\"x\"}]}".to_owned(), 2),
         (next, pay(5), 0),
         (next, pay(900), 1),
         (next, format!("{{\"actions\":[{}],\"current\":[\"no-such-record\"]}}", pay(5)), 2),
@@ -203,6 +224,97 @@ fn one_request_is_judged_alone_or_as_the_next_of_a_session() {
     assert_eq!(json(&ran)["checks"][0]["reasons"][0]["rule"], "over-limit");
     let bad = gatelog(alone, "{\n  \"tool\": NaN}");
     assert!(bad.err.contains("2:11"), "{}", bad.err);
+    let rows = [
+        (
+            "{\"tol\":\"pay\"}",
+            "error: `<standard input>` is not an action: 1:2: unknown key `tol` in an action; did you mean `tool`",
+        ),
+        (
+            "{\"tool\":\"pay\",\"args\":\"x\"}",
+            "error: `<standard input>` is not an action: 1:22: `args` of an action has to be an object, and this is a text \
+             that holds none",
+        ),
+    ];
+    for (input, expected) in rows {
+        let ran = gatelog(alone, input);
+        assert!(ran.err.starts_with(expected), "{}", ran.err);
+    }
+}
+
+#[test]
+fn findings_for_scanners_and_workflows() {
+    insta::assert_snapshot!("github", gatelog("check @findings.dl @broken.dl --format github", "").out);
+    let log = gatelog("check @findings.dl @broken.dl --format sarif", "").out;
+    let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+    let log = log.replace(&version, "\"version\":\"0.0.0\"");
+    let log: Value = serde_json::from_str(&log).unwrap();
+    insta::assert_snapshot!("sarif", serde_json::to_string_pretty(&log).unwrap());
+    let unreadable = "check @missing.dl --format";
+    assert_eq!(
+        gatelog(&format!("{unreadable} github"), "").out,
+        "::error file=fixtures/cli/missing.dl::`fixtures/cli/missing.dl` cannot be read: there is no such file\n"
+    );
+    let failed = json(&gatelog(&format!("{unreadable} sarif"), ""));
+    assert_eq!(failed["runs"][0]["invocations"][0]["executionSuccessful"], false);
+    let sound = json(&gatelog("check @policy.dl --format sarif", ""));
+    assert_eq!(sound["runs"][0]["results"], serde_json::json!([]));
+    assert_eq!(gatelog("check @policy.dl --format github", "").out, "");
+}
+
+#[test]
+fn a_code_is_explained() {
+    insta::assert_snapshot!("explain", gatelog("check --explain e0020", "").out);
+    let page = json(&gatelog("check --explain E0020 --format json", ""));
+    assert_eq!(page["explanation"]["title"], "types do not go together");
+    let unknown = gatelog("check --explain E020", "");
+    assert_eq!((unknown.exit, unknown.out.as_str()), (Exit::Broken, ""));
+    assert!(unknown.err.contains("there is no code `E020`; did you mean `E00"), "{}", unknown.err);
+    let nonsense = gatelog("check --explain tuesday --format json", "");
+    assert_eq!(json(&nonsense)["error"]["kind"], "unknown_code");
+}
+
+#[test]
+fn people_see_a_hundred_findings_and_a_count() {
+    // Errors come last in the text, and are shown all the same.
+    let text = format!(
+        "{}{}",
+        "IsAuthorized(i) :- Actions(i, once).\n".repeat(120),
+        "IsAuthorized(i) :- Actions(i, _), IsTol(_, _).\n".repeat(3)
+    );
+    let ran = gatelog("check -", &text);
+    let starts = |start: &str| ran.out.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!((starts("error["), starts("warning[")), (3, 97), "{}", ran.out);
+    let end = "and 0 errors and 23 warnings more; `--format json` shows all\n\n3 errors, 120 warnings\n";
+    assert!(ran.out.ends_with(end), "{}", ran.out);
+    let all = json(&gatelog("check - -f json", &text));
+    assert_eq!(all["findings"].as_array().map(Vec::len), Some(123));
+}
+
+#[test]
+fn what_was_not_read_is_not_counted() {
+    let ran = gatelog("replay --policy @policy.dl @missing.json", "");
+    assert_eq!(ran.out, "");
+    assert_eq!(ran.err, "error: `fixtures/cli/missing.json` cannot be read: there is no such file\n");
+    let ran = gatelog("replay --policy @policy.dl @missing.json @allowed.json", "");
+    assert!(ran.out.contains("1 call: 1 allow, 0 ask, 0 deny\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_call_is_named_by_the_beginning_of_its_id() {
+    let of = |call: &str| {
+        gatelog(&format!("facts --policy @policy.dl --session @session.json ActionRecord --call {call}"), "")
+    };
+    let (whole, begun) = (of("c2"), of("c2…"));
+    assert!(whole.exit == Exit::Done && !whole.out.is_empty(), "{}", whole.err);
+    assert_eq!(begun.out, whole.out);
+    let many = of("c");
+    assert!(
+        many.err.contains("2 calls have ids that begin so") && many.err.contains("--seq N"),
+        "{}",
+        many.err
+    );
+    let none = of("x");
+    assert!(none.err.contains("there is no call `x`") && none.err.contains("--seq N"), "{}", none.err);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod cases;
 mod cli;
 mod conformance;
 mod docs;
+mod explanations;
 mod format;
 mod layers;
 mod lints;

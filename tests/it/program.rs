@@ -9,7 +9,7 @@ use gatelog::functor;
 use gatelog::monitor::{Monitor, Policy, Request, Settings};
 use gatelog::program::types::Datum;
 use gatelog::program::{
-    Atom, Function, Includes, Literal, NoIncludes, Program, Rule, RuleId, Term, VariableId, check,
+    Atom, Function, Includes, Literal, NoIncludes, PRELUDE, Program, Rule, RuleId, Term, VariableId, check,
 };
 use gatelog::source::{Diagnostic, Severity, Sources, render};
 use insta::{assert_snapshot, glob};
@@ -203,6 +203,23 @@ fn a_file_is_taken_once_and_never_in_a_circle() {
         (0..40).map(|n| (format!("{n}.dl"), format!(".include \"{}.dl\"", n + 1))).collect();
     let deep: Vec<(&str, &str)> = deep.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     assert_eq!(codes(".include \"0.dl\"", &deep), ["E0051"]);
+}
+
+#[test]
+fn a_copy_of_the_prelude_is_the_prelude() {
+    let of = |files: &[(&str, &str)]| {
+        let files: Vec<_> = files.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect();
+        check(&files, &mut NoIncludes).map(|program| (program.rules.len(), program.digest))
+    };
+    let policy = ("p.dl", "IsAuthorized(0).");
+    let alone = of(&[policy]).unwrap();
+    assert_eq!(of(&[("policies/prelude.dl", PRELUDE), policy]).unwrap(), alone);
+    assert_eq!(of(&[policy, ("renamed.dl", PRELUDE)]).unwrap(), alone);
+    // Any other file of that name is a file like others.
+    let other = format!("{PRELUDE}\n.decl Nothing(1)");
+    assert!(of(&[("prelude.dl", &other), policy]).is_err());
+    assert_ne!(of(&[("prelude.dl", "IsAuthorized(1)."), policy]).unwrap().0, alone.0);
+    assert_eq!(codes(".include \"copy.dl\"\nIsAuthorized(0).", &[("copy.dl", PRELUDE)]), [""; 0]);
 }
 
 #[test]
