@@ -256,9 +256,9 @@ fn findings_for_scanners_and_workflows() {
     );
     let failed = json(&gatelog(&format!("{unreadable} sarif"), ""));
     assert_eq!(failed["runs"][0]["invocations"][0]["executionSuccessful"], false);
-    let sound = json(&gatelog("check @policy.dl --format sarif", ""));
+    let sound = json(&gatelog("check policies/payment.dl --format sarif", ""));
     assert_eq!(sound["runs"][0]["results"], serde_json::json!([]));
-    assert_eq!(gatelog("check @policy.dl --format github", "").out, "");
+    assert_eq!(gatelog("check policies/payment.dl --format github", "").out, "");
 }
 
 #[test]

@@ -301,7 +301,7 @@ proptest! {
         ends in prop::collection::vec(1..10_usize, 1..4),
     ) {
         let text = sound(&facts, &rules);
-        let program = load(&text).expect("declarations and facts alone are sound");
+        let program = load(&text).unwrap();
         compare(&program, &session, &ends);
     }
 
@@ -353,7 +353,7 @@ fn turned(line: &str) -> String {
 
 /// Verdict and reasons, places aside; what was wrong, where evaluation failed.
 fn judged(text: &str, session: &[Node]) -> Vec<(String, String, Vec<String>)> {
-    let program = load(text).expect("another order of a sound policy is sound");
+    let program = load(text).unwrap();
     let caller = Caller { principal: Some("p".to_owned()), ..Caller::default() };
     let settings = Settings { caller, ..Settings::default() };
     let mut monitor = Monitor::new(Arc::new(Policy::new(program)), settings);
