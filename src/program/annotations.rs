@@ -1,5 +1,7 @@
 //! What the comments above a rule say about it.
 
+use std::ops::Range;
+
 use crate::functor;
 use crate::functor::Role;
 use crate::program::DecisionKind;
@@ -189,7 +191,7 @@ struct Reader<'a> {
     notes: Notes,
     subject: Subject,
     /// Keys that were met, with their places.
-    first: Vec<(&'static str, Span)>,
+    first: Vec<(&'static str, ast::Name)>,
     findings: &'a mut Findings,
 }
 
@@ -222,16 +224,23 @@ impl Reader<'_> {
 
     /// False, with a finding, where the key was there already.
     fn once(&mut self, key: &'static str, annotation: &ast::Annotation) -> bool {
-        if let Some(&(_, first)) = self.first.iter().find(|&&(met, _)| met == key) {
+        if let Some((_, first)) = self.first.iter().find(|(met, _)| *met == key) {
+            let spelt = &annotation.key.text;
+            let help = if *spelt == first.text {
+                "keep one of the two; only `@suggestion` may be repeated".to_owned()
+            } else {
+                let other = if spelt == key { &first.text } else { spelt };
+                format!("`@{other}` is another name for `@{key}`: keep one of the two")
+            };
             let finding =
                 Diagnostic::error("E0054", annotation.key.span, format!("the rule has a second `@{key}`"))
                     .with_label("given again")
-                    .with_secondary(first, "given here first")
-                    .with_help("keep one of the two; only `@suggestion` may be repeated");
+                    .with_secondary(first.span, "given here first")
+                    .with_help(help);
             self.findings.push(finding);
             return false;
         }
-        self.first.push((key, annotation.key.span));
+        self.first.push((key, annotation.key.clone()));
         true
     }
 
@@ -262,8 +271,8 @@ impl Reader<'_> {
         if self.once("deny_message", annotation) && self.has_value(annotation) {
             match pieces(&annotation.value) {
                 Ok(pieces) => self.notes.message = Some((pieces, annotation.value_span)),
-                Err(why) => {
-                    let finding = Diagnostic::error("E0053", annotation.value_span, why)
+                Err((why, at)) => {
+                    let finding = Diagnostic::error("E0053", inside(annotation.value_span, at), why)
                         .with_help("`{name}` shows a variable of the rule; write `{{` for a brace");
                     self.findings.push(finding);
                 }
@@ -330,8 +339,14 @@ impl Reader<'_> {
     }
 }
 
+/// A part of a text that stands at that place.
+pub(crate) fn inside(span: Span, part: Range<usize>) -> Span {
+    let place = |at: usize| span.start.saturating_add(u32::try_from(at).unwrap_or(u32::MAX)).min(span.end);
+    Span { start: place(part.start), end: place(part.end), ..span }
+}
+
 /// Splits a message at its placeholders.
-fn pieces(message: &str) -> Result<Vec<Written>, String> {
+fn pieces(message: &str) -> Result<Vec<Written>, (String, Range<usize>)> {
     let (mut pieces, mut text) = (Vec::new(), String::new());
     let mut rest = message;
     while let Some(at) = rest.find(['{', '}']) {
@@ -349,12 +364,15 @@ fn pieces(message: &str) -> Result<Vec<Written>, String> {
         } else {
             let inside = from.strip_prefix('{').unwrap_or(from);
             let Some((name, after)) = inside.split_once('}') else {
-                return Err("`{` opens a placeholder that is not closed".to_owned());
+                let at = message.len() - from.len();
+                return Err(("`{` opens a placeholder that is not closed".to_owned(), at..message.len()));
             };
             let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '?')
                 && name.chars().next().is_some_and(|c| !c.is_ascii_digit());
             if !is_name {
-                return Err(format!("`{{{name}}}` is no placeholder: it holds no variable's name"));
+                let at = message.len() - from.len();
+                let why = format!("`{{{name}}}` is no placeholder: it holds no variable's name");
+                return Err((why, at..at + name.len() + 2));
             }
             if !text.is_empty() {
                 pieces.push(Written::Text(std::mem::take(&mut text)));

@@ -124,9 +124,40 @@ impl Lowering<'_> {
             return self.placed(call, term, place, out);
         }
         let message = format!("{} cannot be cast to `{}`", kind_word(from), self.schema.type_name(type_id));
-        let help = "convert with `to_string`, `to_number`, `to_unsigned` or `to_float`";
+        let help = self.cast_help(inner, from, to);
         self.findings.push(Diagnostic::error("E0025", term.span, message).with_help(help));
         Term::Wildcard
+    }
+
+    /// What to do in place of a cast that is not possible.
+    fn cast_help(&self, inner: &DraftTerm, from: Kind, to: Kind) -> String {
+        if from != Kind::Compound {
+            return if to == Kind::Compound {
+                "no cast makes a record; build it of its fields, as in `[a, b]`".to_owned()
+            } else {
+                "convert with `to_string`, `to_number`, `to_unsigned` or `to_float`".to_owned()
+            };
+        }
+        let name = match inner.kind {
+            DraftKind::Variable(id) => self.draft.get(id).map_or("x", |variable| variable.name.as_str()),
+            _ => "x",
+        };
+        let id = self.inferred.get(inner.slot);
+        if let Some(constructor) = self.schema.record(id) {
+            let fields = &self.schema.types.constructor(constructor).fields;
+            let fields: Vec<_> = fields.iter().map(|(field, _)| field.as_str()).collect();
+            return format!(
+                "a record cannot be converted; take it apart by `{name} = [{}]` and use its fields",
+                fields.join(", ")
+            );
+        }
+        if self.schema.type_name(id) == "Action" {
+            return format!(
+                "an action cannot be converted; ask for its tool by `IsTool({name}, \"read\")`, or take it apart by \
+                 `{name} = $CallTool(tool, args)`"
+            );
+        }
+        format!("a variant cannot be converted; take it apart by `{name} = $Name(…)` and use its fields")
     }
 
     pub(crate) fn integer(&mut self, term: &DraftTerm, value: i128) -> Term {
@@ -142,10 +173,17 @@ impl Lowering<'_> {
             return Term::Constant(word);
         }
         if self.inferred.get(term.slot) != BROKEN {
+            let free = self.inferred.free.get(term.slot.0).is_some_and(|&free| free);
             let message = format!("{value} does not fit 64 bits signed, the range of a number");
             let finding = Diagnostic::error("E0024", term.span, message)
-                .with_label("too large")
-                .with_help("numbers go from -9223372036854775808 to 9223372036854775807; write an unsigned literal with `u`, as in `5u`");
+                .with_label(if value < 0 { "too small" } else { "too large" })
+                .with_help(if value < 0 {
+                    "no number is that small: use a greater bound, at least -9223372036854775808".to_owned()
+                } else if free && u64::try_from(value).is_ok() {
+                    format!("write `{value}u`, an unsigned, or use a bound of at most 9223372036854775807")
+                } else {
+                    "no number is that large: use a smaller bound, at most 9223372036854775807".to_owned()
+                });
             self.findings.push(finding);
         }
         Term::Wildcard

@@ -2,12 +2,14 @@
 
 use crate::program::Relation;
 use crate::program::classes::{Bound, Clash, Mask};
-use crate::program::draft::DraftTerm;
+use crate::program::draft::{DraftKind, DraftTerm};
 use crate::program::infer::Inference;
 use crate::program::mend;
 use crate::program::types::TypeId;
 use crate::source::Diagnostic;
 use crate::source::Span;
+use crate::syntax::ast::ComparisonOperator;
+use crate::value::Kind;
 
 /// What takes a value, for a message about its type.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +39,17 @@ impl Taker<'_> {
     }
 }
 
+fn spelling(operator: ComparisonOperator) -> &'static str {
+    match operator {
+        ComparisonOperator::Equal => "=",
+        ComparisonOperator::NotEqual => "!=",
+        ComparisonOperator::Less => "<",
+        ComparisonOperator::LessOrEqual => "<=",
+        ComparisonOperator::Greater => ">",
+        ComparisonOperator::GreaterOrEqual => ">=",
+    }
+}
+
 impl Inference<'_> {
     /// The user's text, cut where it is long, in backticks.
     pub(crate) fn shown(&self, span: Span) -> String {
@@ -50,15 +63,24 @@ impl Inference<'_> {
     }
 
     /// Gives the sides of a comparison one type.
-    pub(crate) fn compared(&mut self, left: &DraftTerm, right: &DraftTerm, span: Span) {
+    pub(crate) fn compared(
+        &mut self,
+        operator: ComparisonOperator,
+        left: &DraftTerm,
+        right: &DraftTerm,
+        span: Span,
+    ) {
+        let other = self.classes.bound(right.slot);
         if let Err(clash) = self.classes.same_kind(left.slot, right.slot) {
-            let (left, right) = (self.shown(left.span), self.shown(right.span));
             let message = format!(
-                "{left} is {} and {right} is {}, which cannot be compared",
+                "{} is {} and {} is {}, which cannot be compared",
+                self.shown(left.span),
                 clash.left.words(),
+                self.shown(right.span),
                 clash.right.words()
             );
-            self.report_clash(&clash, span, message);
+            let help = self.constant_help(operator, left, right, &clash);
+            self.report_clash_with(&clash, span, message, help);
         } else if let Err(before) = self.classes.same_type(left.slot, right.slot, span, self.schema) {
             let message = format!(
                 "{} is {}, which has nothing in common with the type of {}",
@@ -66,11 +88,85 @@ impl Inference<'_> {
                 self.bound_words(&before),
                 self.shown(right.span)
             );
+            let help = self
+                .apart((left, &before), (right, &other), operator)
+                .unwrap_or_else(|| "bring both to one type by `as(x, T)`".to_owned());
             let finding = Diagnostic::error("E0020", span, message)
                 .with_label("no value is of both types")
-                .with_help("bring both to one type by `as(x, T)`");
+                .with_help(help);
             self.findings.push(finding);
         }
+    }
+
+    /// What to do about a constant that is compared with a value of another kind.
+    fn constant_help(
+        &self,
+        operator: ComparisonOperator,
+        left: &DraftTerm,
+        right: &DraftTerm,
+        clash: &Clash,
+    ) -> Option<String> {
+        let nil = |term: &DraftTerm| matches!(term.kind, DraftKind::Nil);
+        if nil(left) || nil(right) {
+            return Some("only a record can be `nil`: drop the comparison".to_owned());
+        }
+        let literal = |term: &&DraftTerm| {
+            matches!(
+                term.kind,
+                DraftKind::Text(_) | DraftKind::Integer(_) | DraftKind::Unsigned(_) | DraftKind::Float(_)
+            )
+        };
+        let constant = [left, right].into_iter().find(literal)?;
+        let instead = mend::literal(self.sources.text(constant.span), clash.left, clash.right)?;
+        let text = clash.left.single() == Some(Kind::Symbol) || clash.right.single() == Some(Kind::Symbol);
+        let both = literal(&left) && literal(&right);
+        if !text && !both && matches!(constant.kind, DraftKind::Float(_)) {
+            return Some(format!("{instead}, or convert the other side with `to_float`"));
+        }
+        if !text || matches!(constant.kind, DraftKind::Text(_)) {
+            return Some(instead);
+        }
+        let equal = matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual);
+        let conversion = mend::conversion(clash.left, clash.right);
+        match (both, equal) {
+            (true, _) => Some(instead),
+            (false, true) => Some(format!("{instead} if a text is meant; else {conversion}")),
+            (false, false) => None,
+        }
+    }
+
+    /// How to compare fields of two values in place of the values.
+    pub(crate) fn apart(
+        &self,
+        left: (&DraftTerm, &Bound),
+        right: (&DraftTerm, &Bound),
+        operator: ComparisonOperator,
+    ) -> Option<String> {
+        let first = |bound: &Bound| match bound {
+            Bound::Types(types) => types.first().copied(),
+            Bound::Any | Bound::Fits | Bound::Broken => None,
+        };
+        let (one, other) = (first(left.1)?, first(right.1)?);
+        let compound = |id: TypeId| self.schema.types.kind(id) == Kind::Compound;
+        if !compound(one) || !compound(other) {
+            return None;
+        }
+        let texts = [left.0.span, right.0.span].map(|span| self.sources.text(span));
+        let taken = texts.iter().any(|text| matches!(*text, "p" | "q"));
+        let (p, q) = if taken { ("v", "w") } else { ("p", "q") };
+        let (Some(one), Some(other)) = (self.pattern(one, p), self.pattern(other, q)) else {
+            return Some("take them apart by `x = $Name(p)`, and compare the fields".to_owned());
+        };
+        let [left, right] = texts;
+        let operator = spelling(operator);
+        Some(format!("take their fields apart: `{left} = {one}, {right} = {other}, {p} {operator} {q}`"))
+    }
+
+    /// A pattern for records of a type that names their first field.
+    fn pattern(&self, id: TypeId, name: &str) -> Option<String> {
+        let fields = &self.schema.types.constructor(self.schema.record(id)?).fields;
+        let rest = fields.iter().skip(1).map(|_| "_");
+        Some(format!("[{}]", std::iter::once(name).chain(rest).collect::<Vec<_>>().join(", ")))
     }
 
     /// A type in words.
@@ -99,6 +195,17 @@ impl Inference<'_> {
     }
 
     pub(crate) fn report_clash(&mut self, clash: &Clash, span: Span, message: String) {
+        self.report_clash_with(clash, span, message, None);
+    }
+
+    /// Reports two kinds that meet in one place, with what to do where that is known.
+    pub(crate) fn report_clash_with(
+        &mut self,
+        clash: &Clash,
+        span: Span,
+        message: String,
+        help: Option<String>,
+    ) {
         let mut finding = Diagnostic::error("E0020", span, message).with_label("types do not go together");
         for evidence in [&clash.left_evidence, &clash.right_evidence].into_iter().flatten() {
             let inside = evidence.span.file == span.file
@@ -108,8 +215,9 @@ impl Inference<'_> {
                 finding = finding.with_secondary(evidence.span, evidence.text.clone());
             }
         }
-        let literal = mend::literal(self.sources.text(span), clash.left, clash.right);
-        let help = literal.unwrap_or_else(|| mend::conversion(clash.left, clash.right).to_owned());
+        let literal = || mend::literal(self.sources.text(span), clash.left, clash.right);
+        let help =
+            help.or_else(literal).unwrap_or_else(|| mend::conversion(clash.left, clash.right).to_owned());
         self.findings.push(finding.with_help(help));
     }
 }

@@ -1,6 +1,8 @@
 //! Rules of decision relations: each fires into a relation of its own, from which the decision relation is derived.
 
-use crate::program::annotations::{Notes, Subject, Written};
+use std::ops::Range;
+
+use crate::program::annotations::{self, Notes, Subject, Written};
 use crate::program::build::{Alternative, Builder};
 use crate::program::schema::Schema;
 use crate::program::suggest;
@@ -189,13 +191,26 @@ fn placeholders(builder: &mut Builder<'_>, alternatives: &[Alternative], notes: 
         match placeholder_type(builder, alternatives, name) {
             Ok(type_id) => found.push(Placeholder { name: name.clone(), type_id }),
             Err((message, help)) => {
+                let place = place(builder.sources.text(*span), name);
+                let span = place.map_or(*span, |at| annotations::inside(*span, at));
                 let finding =
-                    Diagnostic::error("E0053", *span, message).with_label("in this message").with_help(help);
+                    Diagnostic::error("E0053", span, message).with_label("in this message").with_help(help);
                 builder.findings.push(finding);
             }
         }
     }
     found
+}
+
+/// Where a message has the placeholder first.
+fn place(message: &str, name: &str) -> Option<Range<usize>> {
+    let written = format!("{{{name}}}");
+    let opens = |at: usize| {
+        let before = message.get(..at).unwrap_or("");
+        (before.len() - before.trim_end_matches('{').len()) % 2 == 0
+    };
+    let at = message.match_indices(&written).map(|(at, _)| at).find(|&at| opens(at))?;
+    Some(at..at + written.len())
 }
 
 fn placeholder_type(
@@ -211,6 +226,16 @@ fn placeholder_type(
         })
         .collect();
     let Some(&first) = types.first() else {
+        let inner = |alternative: &Alternative| {
+            alternative.lowered.variables.iter().any(|variable| variable.name == name)
+        };
+        if alternatives.iter().any(inner) {
+            let help = format!(
+                "show the aggregate's result, as in `n = count : {{ … }}` with `{{n}}`, or bind `{name}` by a literal \
+                 outside of it too"
+            );
+            return Err((format!("`{{{name}}}` is bound inside an aggregate only"), help));
+        }
         let known = alternatives.iter().flat_map(|alternative| alternative.names.keys().map(String::as_str));
         let otherwise = "name a variable of the rule, or write `{{` for a brace";
         return Err((

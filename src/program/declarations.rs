@@ -96,7 +96,11 @@ impl<'a> Declared<'a> {
             }
             let id = if targets.contains_key(target.text.as_str()) {
                 let message = format!("`{name}` is defined by itself");
-                self.findings.push(Diagnostic::error("E0017", first.span, message));
+                let help = format!(
+                    "name another type on the right: `.type {name} <: symbol` is a type of its own, \
+                     `.type {name} = symbol` another name for one"
+                );
+                self.findings.push(Diagnostic::error("E0017", first.span, message).with_help(help));
                 BROKEN
             } else {
                 self.look_up(target)

@@ -27,6 +27,8 @@ use crate::value::Kind;
 pub(crate) struct Inferred {
     /// By slot; [`BROKEN`] where a fault is reported.
     pub(crate) types: Vec<TypeId>,
+    /// By slot: whether nothing but the default keeps it from being an unsigned.
+    pub(crate) free: Vec<bool>,
 }
 
 impl Inferred {
@@ -225,8 +227,8 @@ impl<'a> Inference<'a> {
     fn literal(&mut self, literal: &'a DraftLiteral) {
         match literal {
             DraftLiteral::Test { operator, left, right, span } => {
-                self.compared(left, right, *span);
-                self.ordered(*operator, left, *span);
+                self.compared(*operator, left, right, *span);
+                self.ordered(*operator, left, right, *span);
             }
             DraftLiteral::Aggregate(aggregate) => {
                 let Some(result) = self.draft.get(aggregate.result).map(|variable| variable.slot) else {
@@ -270,7 +272,20 @@ impl<'a> Inference<'a> {
         let (Some(column), Some(own)) = (self.draft.get(column), self.draft.get(own)) else { return };
         let what = format!("the branches of `;` give `{}` one type", own.name);
         if let Err(clash) = self.classes.same_kind(column.slot, own.slot) {
-            self.clash(&clash, span, &what);
+            let message = format!("{what}: here are {} and {}", clash.left.words(), clash.right.words());
+            let to_text = [clash.left, clash.right].map(Mask::single).contains(&Some(Kind::Symbol))
+                && ![clash.left, clash.right].map(Mask::single).contains(&Some(Kind::Compound));
+            let example = if to_text {
+                format!(", as in `Helper(to_string({})) :- …`", own.name)
+            } else {
+                String::new()
+            };
+            let help = format!(
+                "every branch must bind the same variables with the same types; else put the branches into a helper \
+                 relation, a rule for each, that gives `{}` one type{example}, and aggregate over that",
+                own.name
+            );
+            self.report_clash_with(&clash, span, message, Some(help));
         } else if self.classes.same_type(column.slot, own.slot, span, self.schema).is_err() {
             let finding = Diagnostic::error("E0020", span, format!("{what}: here they share none"))
                 .with_help("bring the values to one type by `as(x, T)`");
@@ -278,14 +293,18 @@ impl<'a> Inference<'a> {
         }
     }
 
-    fn ordered(&mut self, operator: ComparisonOperator, left: &DraftTerm, span: Span) {
+    fn ordered(&mut self, operator: ComparisonOperator, left: &DraftTerm, right: &DraftTerm, span: Span) {
         if matches!(operator, ComparisonOperator::Equal | ComparisonOperator::NotEqual) {
             return;
         }
         if self.classes.mask(left.slot).single() == Some(Kind::Compound) {
+            let bound = self.classes.bound(left.slot);
+            let help = self.apart((left, &bound), (right, &bound), operator).unwrap_or_else(|| {
+                "take them apart, as in `x = [p]`, and compare a field of each".to_owned()
+            });
             let finding = Diagnostic::error("E0023", span, "records and variants have no order")
                 .with_label("cannot be ordered")
-                .with_help("compare a field of each");
+                .with_help(help);
             self.findings.push(finding);
         }
     }
@@ -329,9 +348,12 @@ impl<'a> Inference<'a> {
             if let Some(first) = first.filter(|&first| first != span) {
                 finding = finding.with_secondary(first, "its other type comes from here");
             }
-            self.findings.push(
-                finding.with_help("these types share no value; `as(x, T)` brings a subtype to another one"),
-            );
+            let help = if self.schema.types.kind(type_id) == Kind::Compound {
+                "these types share no value; take the value apart, as in `x = [a]`, and use its fields"
+            } else {
+                "these types share no value; `as(x, T)` brings a subtype to another one"
+            };
+            self.findings.push(finding.with_help(help));
         }
     }
 

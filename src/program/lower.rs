@@ -57,7 +57,7 @@ pub(crate) enum Place {
 }
 
 pub(crate) struct Lowering<'a> {
-    draft: &'a Draft,
+    pub(crate) draft: &'a Draft,
     pub(crate) inferred: &'a Inferred,
     pub(crate) schema: &'a Schema,
     pool: &'a mut Pool,

@@ -7,12 +7,29 @@ use crate::value::Kind;
 /// no literal.
 pub(crate) fn literal(written: &str, left: Mask, right: Mask) -> Option<String> {
     let has = |kind: Kind| left.single() == Some(kind) || right.single() == Some(kind);
+    let wanted = if left.single() == Some(Kind::Compound) { right } else { left };
+    if written == "nil" && has(Kind::Compound) {
+        return Some(format!("write {} in place of `nil`, or drop the fact or condition", wanted.words()));
+    }
+    if written.starts_with('[') && has(Kind::Compound) {
+        return Some(format!("write {} in place of the record", wanted.words()));
+    }
     let quoted = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match quoted {
-        Some(inner) => is_number(inner).then(|| format!("write `{inner}`")),
+        Some(_) if has(Kind::Compound) => None,
+        Some(inner) if is_number(inner) => Some(format!("write `{inner}`")),
+        Some(_) => Some("write a number".to_owned()),
+        None if written.strip_suffix('u').is_some_and(is_number) => {
+            let digits = written.trim_end_matches('u');
+            let text = || format!("write `\"{digits}\"`");
+            has(Kind::Symbol).then(text).or_else(|| has(Kind::Number).then(|| format!("write `{digits}`")))
+        }
         None if !is_number(written) => None,
         None if has(Kind::Symbol) => Some(format!("write `\"{written}\"`")),
         None if has(Kind::Compound) => None,
+        None if has(Kind::Unsigned) && written.starts_with('-') => {
+            Some("an unsigned cannot be negative: write `0` or more".to_owned())
+        }
         None => written.parse::<i64>().is_err().then(|| "write a whole number".to_owned()),
     }
 }
@@ -56,13 +73,18 @@ mod tests {
     #[test]
     fn literals_are_written_as_the_other_kind() {
         let (number, symbol) = (Mask::of(Kind::Number), Mask::of(Kind::Symbol));
+        let unsigned = Mask::of(Kind::Unsigned);
         let (float, action) = (Mask::of(Kind::Float), Mask::of(Kind::Compound));
         let rows = [
             ("5", symbol, Mask::NUMERIC, Some("write `\"5\"`")),
             ("-1.5", symbol, float, Some("write `\"-1.5\"`")),
             ("\"12\"", number, symbol, Some("write `12`")),
-            ("\"twelve\"", number, symbol, None),
-            ("\"inf\"", number, symbol, None),
+            ("\"twelve\"", number, symbol, Some("write a number")),
+            ("\"inf\"", number, symbol, Some("write a number")),
+            ("\"read\"", action, symbol, None),
+            ("-1", unsigned, Mask::SIGNED, Some("an unsigned cannot be negative: write `0` or more")),
+            ("5u", number, unsigned, Some("write `5`")),
+            ("nil", number, action, Some("write a number in place of `nil`, or drop the fact or condition")),
             ("1.5", number, float, Some("write a whole number")),
             ("5", action, Mask::NUMERIC, None),
             ("n", symbol, number, None),

@@ -94,8 +94,9 @@ fn qualifiers(
             _ => {
                 let message =
                     format!("`eqrel` relation `{}` needs two columns of one type", declaration.name.text);
+                let of = types.first().map_or("T", |&id| schema.type_name(id));
                 let finding = Diagnostic::error("E0046", qualifier.span, message)
-                    .with_help("an equivalence holds between two values of one type");
+                    .with_help(format!("declare two columns, `a: {of}, b: {of}`"));
                 findings.push(finding);
             }
         }

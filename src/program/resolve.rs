@@ -6,7 +6,7 @@ use crate::program::VariableId;
 use crate::program::declarations::reserved;
 use crate::program::draft::{Access, Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId};
 use crate::program::findings::Findings;
-use crate::program::ground::{self, Grounding, Inner};
+use crate::program::ground::{self, Grounding, Inner, Spot};
 use crate::program::normalise::{self, Flat, MAX_ALTERNATIVES};
 use crate::program::relations::unknown_relation;
 use crate::program::schema::Schema;
@@ -56,7 +56,7 @@ pub(crate) fn resolve<'a>(
     if rule.body.is_some() {
         unbound::report(&grounding, rule.span, elsewhere, resolver.findings);
     } else {
-        unbound::report_fact(&grounding, resolver.findings);
+        unbound::report_fact(&grounding, &rule.heads, schema, resolver.findings);
     }
     resolver.open(&grounding, BTreeMap::new(), Vec::new());
     let mut body = resolver.literals(literals);
@@ -68,6 +68,26 @@ pub(crate) fn resolve<'a>(
         resolver.draft.names = frame.names;
     }
     resolver.draft
+}
+
+/// What to do about an aggregate that waits for itself.
+fn stuck_help(grounding: &Grounding<'_>, span: Span) -> String {
+    let apart = "compute one of the values in a relation of its own";
+    if grounding.stuck.len() > 1 {
+        return apart.to_owned();
+    }
+    let at = |name: &str, spot: Spot| {
+        grounding.mentions.iter().any(|mention| mention.name == name && mention.spot == spot)
+    };
+    let inner = grounding.aggregates.iter().find(|inner| inner.span == span);
+    let names = inner.into_iter().flat_map(|inner| inner.names.difference(&inner.target));
+    let own = names
+        .copied()
+        .find(|&name| grounding.known.contains(name) && at(name, Spot::Compared) && !at(name, Spot::Bound));
+    own.map_or_else(
+        || format!("use another variable inside, or {apart}"),
+        |name| format!("`{name}` outside is the result: use another variable than `{name}` inside"),
+    )
 }
 
 /// The scope that is being resolved, or one around it.
@@ -115,7 +135,7 @@ impl<'e> Resolver<'_, 'e> {
                 "the aggregate needs its own result, directly or through others",
             )
             .with_label("waits for itself")
-            .with_help("compute one of the values in a relation of its own");
+            .with_help(stuck_help(grounding, span));
             self.findings.push(finding);
         }
         for inner in &grounding.aggregates {

@@ -50,7 +50,8 @@ impl<'a> Inference<'a> {
                             "E0020",
                             term.span,
                             "`nil` is a record, and no record is wanted here",
-                        );
+                        )
+                        .with_help("write a variant as `$Name(…)`, or drop the fact or condition");
                         self.findings.push(finding);
                         self.classes.break_slot(term.slot);
                     }

@@ -10,6 +10,7 @@ use crate::program::analysis::{self, Graph};
 use crate::program::findings::Findings;
 use crate::program::normalise;
 use crate::program::schema::{PRELUDE_FILE, Schema};
+use crate::program::union;
 use crate::program::{Literal, Origin, RelationId, Rule, RuleId, Stratum};
 use crate::source::Diagnostic;
 use crate::source::Span;
@@ -215,6 +216,22 @@ fn check_gates(reads: &[Read], graph: &Graph, schema: &Schema, findings: &mut Fi
     }
 }
 
+/// The variables from outside of the aggregate at that place, and the relation that its rule derives.
+fn outer_names(rules: &[Rule], span: Span, schema: &Schema) -> (Vec<String>, Option<String>) {
+    for rule in rules {
+        for literal in &rule.body {
+            if let Literal::Aggregate(aggregate) = literal
+                && aggregate.span == span
+            {
+                let head = schema.relation(rule.head.relation).map(|relation| relation.name.clone());
+                let outer = union::names(&rule.variables, &aggregate.outer);
+                return (outer, head.filter(|name| !name.starts_with("__")));
+            }
+        }
+    }
+    (Vec::new(), None)
+}
+
 /// The order in which relations are evaluated, and what each needs. Unions of aggregates read what stands around the
 /// aggregate, and that must not lead back to the rule.
 pub(crate) fn order(
@@ -235,9 +252,9 @@ pub(crate) fn order(
     for (pair, span) in complete.iter().zip(places) {
         if graph.broken.contains(pair) {
             let message = "`;` inside an aggregate is not supported where the rule is recursive";
-            let finding = Diagnostic::error("E0006", span, message).with_help(
-                "give the alternatives a relation of their own, a rule for each, and aggregate over that",
-            );
+            let (outer, recursive) = outer_names(rules, span, schema);
+            let finding = Diagnostic::error("E0006", span, message)
+                .with_help(union::own_relation(&outer, recursive.as_deref()));
             findings.push(finding);
         }
     }

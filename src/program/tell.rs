@@ -7,10 +7,16 @@ use crate::program::schema::{BROKEN, PRELUDE_FILE, Schema};
 use crate::program::types::TypeId;
 use crate::source::Diagnostic;
 use crate::source::Span;
+use crate::value::Kind;
 
 impl Inference<'_> {
     /// Takes defaults, and checks heads by subtype.
     pub(crate) fn finish(mut self, terms: &[&DraftTerm], quiet: bool, before: usize) -> Inferred {
+        let free = (0..self.draft.slots).map(|slot| {
+            let mask = self.classes.mask(Slot(slot));
+            mask.single().is_none() && !mask.and(Mask::of(Kind::Unsigned)).is_none()
+        });
+        let free: Vec<_> = free.collect();
         for slot in (0..self.draft.slots).map(Slot) {
             if let Some(kind) = self.classes.mask(slot).default_kind() {
                 let span = Span { file: PRELUDE_FILE, start: 0, end: 0 };
@@ -23,7 +29,7 @@ impl Inference<'_> {
         let heads: Vec<_> = self.draft.heads.iter().collect();
         heads.into_iter().for_each(|head| self.head(head));
         let types: Vec<_> = (0..self.draft.slots).map(|slot| self.type_of(Slot(slot))).collect();
-        let inferred = Inferred { types };
+        let inferred = Inferred { types, free };
         if !quiet && self.findings.errors() == before {
             self.untold(terms, &inferred);
         }

@@ -290,7 +290,8 @@ impl<'e> Resolver<'_, 'e> {
                 .with_help(if position == Position::Head {
                     "bind its value to a variable by `=` in the body, and name that variable in the head"
                 } else {
-                    "derive the value into a helper relation of its own, and negate that relation"
+                    "derive the index of the requests where the test holds into a helper relation, as in \
+                     `Helper(i) :- Actions(i, a), …`, and write `!Helper(i)` here"
                 });
             self.findings.push(finding);
         }

@@ -4,8 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::program::findings::Findings;
 use crate::program::ground::{Grounding, Spot};
+use crate::program::schema::{BROKEN, Schema};
 use crate::source::Diagnostic;
 use crate::source::Span;
+use crate::syntax::ast;
+use crate::value::Kind;
 
 /// Reports the unbound variables of a rule. `elsewhere` are names that other alternatives of the rule bind.
 pub(crate) fn report(
@@ -18,7 +21,8 @@ pub(crate) fn report(
         if leaks(name, grounding) {
             continue;
         }
-        let why = if elsewhere.contains(name) {
+        let branch = elsewhere.contains(name);
+        let why = if branch {
             format!("another branch of `;` binds `{name}`, this one does not")
         } else if grounding.aggregates.iter().any(|inner| inner.target.contains(name)) {
             format!("the `{name}` of the aggregate is one of its own and does not leave it")
@@ -27,7 +31,7 @@ pub(crate) fn report(
         };
         // The alternatives of a rule are told about one variable once.
         if findings.first_time(rule, name) {
-            findings.push(finding(name, span, &why));
+            findings.push(finding(name, span, &why, help(name, branch, &spots)));
         }
     }
 }
@@ -43,16 +47,17 @@ pub(crate) fn report_inner(
         if leaks(name, grounding) {
             continue;
         }
+        let branch = elsewhere.contains(name);
         let why = if spots.contains(&Spot::Target) && visible.contains(name) {
             format!(
                 "names in front of the colon are the aggregate's own: the `{name}` outside is not seen here"
             )
-        } else if elsewhere.contains(name) {
+        } else if branch {
             format!("another branch of `;` binds `{name}`, this one does not")
         } else {
             reason(name, &spots)
         };
-        findings.push(finding(name, span, &why));
+        findings.push(finding(name, span, &why, help(name, branch, &spots)));
     }
 }
 
@@ -62,20 +67,45 @@ pub(crate) fn missing(name: &str, aggregate: Span) -> Diagnostic {
         name,
         aggregate,
         &format!("another branch of `;` inside the aggregate binds `{name}`, one does not"),
+        help(name, true, &BTreeSet::new()),
     )
 }
 
 /// Reports the variables of a fact.
-pub(crate) fn report_fact(grounding: &Grounding<'_>, findings: &mut Findings) {
+pub(crate) fn report_fact(
+    grounding: &Grounding<'_>,
+    heads: &[ast::Atom],
+    schema: &Schema,
+    findings: &mut Findings,
+) {
     for (name, span, _) in grounding.unbound() {
         let finding =
             Diagnostic::error("E0032", span, format!("a fact is constant, and `{name}` is a variable"))
                 .with_label("not constant")
-                .with_help(format!(
-                    "write `\"{name}\"` if a text is meant, or give the rule a body that binds `{name}`"
-                ));
+                .with_help(fact_help(name, span, heads, schema));
         findings.push(finding);
     }
+}
+
+/// What to write in place of a variable of a fact.
+fn fact_help(name: &str, span: Span, heads: &[ast::Atom], schema: &Schema) -> String {
+    let place = heads.iter().find_map(|head| {
+        let at = head.terms.iter().position(|term| term.span == span)?;
+        Some((head.relation.text.as_str(), at))
+    });
+    if let Some((decision @ ("IsAuthorized" | "Unauthorized"), _)) = place {
+        return format!("bind `{name}` by a body: `{decision}({name}) :- Actions({name}, _).`");
+    }
+    let relation = |name: &str| schema.relation_names.get(name).and_then(|&id| schema.relation(id));
+    let column = place.and_then(|(name, at)| relation(name)?.columns.get(at));
+    let kind =
+        column.filter(|column| column.type_id != BROKEN).map(|column| schema.types.kind(column.type_id));
+    let constant = match kind {
+        Some(Kind::Symbol) => format!("write `\"{name}\"` if a text is meant"),
+        Some(Kind::Number | Kind::Unsigned | Kind::Float) => "write a number".to_owned(),
+        Some(Kind::Compound) | None => "write a constant".to_owned(),
+    };
+    format!("{constant}, or give the rule a body that binds `{name}`")
 }
 
 fn leaks(name: &str, grounding: &Grounding<'_>) -> bool {
@@ -110,8 +140,25 @@ fn reason(name: &str, spots: &BTreeSet<Spot>) -> String {
     }
 }
 
-fn finding(name: &str, span: Span, why: &str) -> Diagnostic {
+fn help(name: &str, branch: bool, spots: &BTreeSet<Spot>) -> String {
+    let only = |spot: &Spot| matches!(spot, Spot::Head | Spot::Compared);
+    if branch {
+        format!(
+            "use the same name in both branches: each has to bind `{name}`, by an argument of a literal or by \
+             `{name} = …` with a constant"
+        )
+    } else if spots.contains(&Spot::Compared) && spots.iter().all(only) {
+        format!(
+            "add a literal that is not negated and has `{name}` as an argument of its own; for a constant write \
+             `{name} = 1`"
+        )
+    } else {
+        format!("add a literal that is not negated and has `{name}` as an argument of its own")
+    }
+}
+
+fn finding(name: &str, span: Span, why: &str, help: String) -> Diagnostic {
     Diagnostic::error("E0030", span, format!("nothing binds `{name}`: {why}"))
         .with_label(format!("`{name}` has no value"))
-        .with_help(format!("add a literal that is not negated and has `{name}` as an argument of its own"))
+        .with_help(help)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::program::build::Builder;
 use crate::program::lower::{Lowered, variables_of};
 use crate::program::schema::BROKEN;
-use crate::program::{Atom, Column, Literal, Origin, Relation, RelationId, Rule, Term, VariableId};
+use crate::program::{Atom, Column, Literal, Origin, Relation, RelationId, Rule, Term, Variable, VariableId};
 use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast::ComparisonOperator;
@@ -51,9 +51,9 @@ pub(crate) fn add(builder: &mut Builder<'_>, lowered: &mut Lowered, rule: Span) 
             let Some(mut body) = with_keys(body, &context, &union.keys) else {
                 let message =
                     "the alternatives of this aggregate need a value that only another aggregate gives";
-                let finding = Diagnostic::error("E0006", union.span, message).with_help(
-                    "give the alternatives a relation of their own, a rule for each, and aggregate over that",
-                );
+                let outer = names(&lowered.variables, &union.keys);
+                let finding =
+                    Diagnostic::error("E0006", union.span, message).with_help(own_relation(&outer, None));
                 builder.findings.push(finding);
                 continue;
             };
@@ -64,6 +64,32 @@ pub(crate) fn add(builder: &mut Builder<'_>, lowered: &mut Lowered, rule: Span) 
         }
     }
     settle(&mut lowered.body, &relations);
+}
+
+/// How to do without a union whose branches use these variables from outside. `recursive` is what may not bind them.
+pub(crate) fn own_relation(outer: &[String], recursive: Option<&str>) -> String {
+    let own = "give the alternatives a relation of their own, a rule for each, and aggregate over that";
+    if outer.is_empty() {
+        return own.to_owned();
+    }
+    let binder = match recursive {
+        Some(name) => format!("by a relation that does not need `{name}`"),
+        None => "by a relation, not by an aggregate".to_owned(),
+    };
+    let (are, them) = if outer.len() == 1 { ("is", "it a column") } else { ("are", "them columns") };
+    format!(
+        "{own}; {} {are} used from outside: make {them} of that relation too, bound in each of its rules {binder}",
+        outer.join(", ")
+    )
+}
+
+/// The names of variables, in backticks.
+pub(crate) fn names(variables: &[Variable], ids: &[VariableId]) -> Vec<String> {
+    let named = ids.iter().filter_map(|id| variables.get(id.0 as usize));
+    named
+        .filter(|variable| !variable.name.is_empty())
+        .map(|variable| format!("`{}`", variable.name))
+        .collect()
 }
 
 fn relation(builder: &mut Builder<'_>, union: &Union, lowered: &Lowered) -> RelationId {
