@@ -12,6 +12,7 @@ mod path;
 mod pattern;
 mod text;
 mod time;
+mod unicode;
 mod url;
 
 #[cfg(test)]
@@ -178,6 +179,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         pattern::ENTRIES,
         text::ENTRIES,
         time::ENTRIES,
+        unicode::ENTRIES,
         url::ENTRIES,
     ];
     let mut entries: Vec<&Entry> = rooms.into_iter().flatten().collect();
@@ -218,17 +220,12 @@ pub fn overloads(name: &str, intrinsic: bool) -> Vec<FunctorId> {
     (start..start + count).filter_map(|id| u16::try_from(id).ok()).map(FunctorId).collect()
 }
 
-/// What a name is about that later versions will have and this one has not: `shell commands` or `hidden Unicode`.
+/// What a name is about that later versions will have and this one has not: `shell commands`.
 #[must_use]
 pub fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "normalize_cmd" | "dangerous_rm" | "cmd_invokes" | "cmd_runs_sub" | "cmd_egress_class"
         | "cmd_hidden_in_code" => Some("shell commands"),
-        "has_unicode_tags"
-        | "has_deceptive_unicode"
-        | "deceptive_unicode_class"
-        | "decode_unicode_tags"
-        | "deceptive_unicode_summary" => Some("hidden Unicode"),
         _ => None,
     }
 }

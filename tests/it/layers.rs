@@ -11,6 +11,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("crepe", &["program"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
+    ("icu_properties", &["functor"]),
     ("jiff", &["functor", "recording"]),
     ("lsp_server", &["lsp"]),
     ("lsp_types", &["lsp"]),
