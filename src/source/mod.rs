@@ -51,16 +51,21 @@ pub struct Place {
 }
 
 /// All policy texts of one program, by [`FileId`].
+// Invariant: `lines` has, for each file, the first byte of each of its lines in ascending order.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
+    lines: Vec<Vec<u32>>,
 }
 
 impl Sources {
     /// Adds a text and returns its id. Ids count up from 0 in the order of adding.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(SourceFile { name: name.into(), text: text.into() });
+        let file = SourceFile { name: name.into(), text: text.into() };
+        let ends = (0_u32..).zip(file.text.bytes()).filter(|&(_, byte)| byte == b'\n');
+        self.lines.push(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect());
+        self.files.push(file);
         id
     }
 
@@ -100,10 +105,10 @@ impl Sources {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let before = text.get(..end).unwrap_or("");
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-        let line_text = before.get(line_start..).unwrap_or("");
+        let starts = self.lines.get(file.0 as usize).map_or(&[][..], Vec::as_slice);
+        let line = starts.partition_point(|&start| start as usize <= end).max(1);
+        let line_start = starts.get(line - 1).map_or(0, |&start| start as usize);
+        let line_text = text.get(line_start..end).unwrap_or("");
         // A byte order mark is no character of the first line.
         let column = line_text.trim_start_matches('\u{feff}').chars().count() + 1;
         Place {
