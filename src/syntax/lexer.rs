@@ -52,7 +52,9 @@ struct Place {
 
 /// Reads the text into tokens.
 pub(crate) fn lex(file: FileId, text: &str) -> Page<'_> {
-    let (tokens, remarks, faults, stray) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    // A token has four bytes or more on the whole, the blanks before it among them: growing rarely moves them.
+    let tokens = Vec::with_capacity(text.len() / 4);
+    let (remarks, faults, stray) = (Vec::new(), Vec::new(), Vec::new());
     let mut page = Page { file, text, tokens, remarks, faults, stray };
     let mut place = Place { line: 0, begun: false, open: Vec::new() };
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };

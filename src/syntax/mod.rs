@@ -50,12 +50,20 @@ pub const CODES: &[(&str, &str)] = &[
 /// ```
 #[must_use]
 pub fn parse(file: FileId, text: &str) -> (ast::Program, Vec<Diagnostic>) {
+    let (_, program, findings) = read(file, text);
+    (program, findings)
+}
+
+/// Parses a text, and keeps its tokens.
+fn read(file: FileId, text: &str) -> (tokens::Page<'_>, ast::Program, Vec<Diagnostic>) {
     if u32::try_from(text.len()).is_err() {
         let start = Span { file, start: 0, end: 0 };
         let finding = Diagnostic::error("E0001", start, "the file is larger than 4 GiB");
-        return (ast::Program::default(), vec![finding]);
+        return (lexer::lex(file, ""), ast::Program::default(), vec![finding]);
     }
-    statement::program(&lexer::lex(file, text))
+    let page = lexer::lex(file, text);
+    let (program, findings) = statement::program(&page);
+    (page, program, findings)
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use crate::syntax::ast::Item;
 use crate::syntax::ast::Program;
 use crate::syntax::format::stream::Element;
 use crate::syntax::format::stream::What;
-use crate::syntax::lexer;
 use crate::syntax::parse;
+use crate::syntax::read;
 use crate::syntax::tokens::Page;
 
 /// Why a text keeps its layout.
@@ -45,11 +45,10 @@ pub enum Unformatted {
 /// # Errors
 /// Where the text has faults of syntax, and where the layout turns out to change its tree or its comments.
 pub fn format(file: FileId, text: &str) -> Result<String, Unformatted> {
-    let (program, findings) = parse(file, text);
+    let (page, program, findings) = read(file, text);
     if !findings.is_empty() {
         return Err(Unformatted::Faulty(findings));
     }
-    let page = lexer::lex(file, text);
     let laid = lay_out(&page, &program);
     let (again, findings) = parse(file, &laid);
     let kept = findings.is_empty()
@@ -151,6 +150,7 @@ mod tests {
     use proptest::prelude::{ProptestConfig, Strategy, any, prop, proptest};
 
     use super::*;
+    use crate::syntax::lexer;
     use crate::syntax::print;
     use crate::syntax::random::a_rule;
     use crate::syntax::tokens::Kind;
