@@ -8,8 +8,9 @@ use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 
-/// Relations of the prelude that policies may derive into; all others of the prelude are closed.
-const OPEN: [&str; 9] = [
+/// Relations of the prelude that policies may derive into; all others of the prelude are closed. They count although no
+/// rule reads them.
+pub(crate) const OPEN: [&str; 9] = [
     "IsAuthorized",
     "Unauthorized",
     "DenialReason",

@@ -8,24 +8,12 @@ use crate::program::lints::graph::{self, Graph};
 use crate::program::lints::scope::{Scope, functor_of};
 use crate::program::lints::values::{Columns, Possible, Set, Target, numbers_contradict};
 use crate::program::normalise;
+use crate::program::relations::OPEN;
 use crate::program::schema::PRELUDE_FILE;
 use crate::program::{DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::value::Symbol;
-
-/// Relations that count although no rule reads them.
-const ROOTS: [&str; 9] = [
-    "IsAuthorized",
-    "Unauthorized",
-    "DenialReason",
-    "ApplyTransform",
-    "AllowPassthrough",
-    "DenyUnauthorized",
-    "CurrentDependsPolicyRelevant",
-    "ReachableFromPolicyRelevant",
-    "ToolResultFieldName",
-];
 
 /// What more tuples of a rule's head do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +109,7 @@ impl<'a> View<'a> {
             let scope = Scope::new(program, rule);
             Possible::of(&scope, &columns).is_contradictory() || numbers_contradict(&scope)
         };
-        let graph = graph::close(program, &ROOTS, &hopeless);
+        let graph = graph::close(program, &OPEN, &hopeless);
         let mut view = Self {
             program,
             units,
