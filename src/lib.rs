@@ -5,6 +5,7 @@
 
 pub mod source;
 pub mod json;
+pub mod yaml;
 pub mod value;
 pub mod lineage;
 

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::decision::Verdict;
 use crate::engine::Budget;
+use crate::recording::{Form, Options, Parts};
 
 /// A Datalog policy engine over agent message records.
 #[derive(Debug, Parser)]
@@ -126,6 +128,8 @@ pub(crate) struct Replay {
     #[arg(long)]
     pub(crate) allow_empty: bool,
     #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
     pub(crate) settings: Settings,
 }
 
@@ -140,6 +144,8 @@ pub(crate) struct Decide {
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: DocumentFormat,
     #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
     pub(crate) settings: Settings,
 }
 
@@ -151,6 +157,8 @@ pub(crate) struct Records {
     /// How to print records; jsonl has all of them in full, inputs as runs of record numbers
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: RecordsFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 #[derive(Debug, Args)]
@@ -172,6 +180,8 @@ pub(crate) struct Facts {
     /// How to print rows: tsv is a row a line with control characters escaped, csv and json are exact
     #[arg(short, long, value_enum, default_value = "tsv")]
     pub(crate) format: RowsFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) settings: Settings,
 }
@@ -213,6 +223,42 @@ pub(crate) struct Test {
     pub(crate) allow_empty: bool,
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
+}
+
+/// How recordings are read.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
+    /// The form of the recordings, where it is not to be told from their content
+    #[arg(long, value_name = "KIND", value_parser = forms())]
+    pub(crate) from: Option<Form>,
+    /// What is read of messages: with `supported` a session stops at data, files, code and calls that the model's own
+    /// server made
+    #[arg(long, value_enum, value_name = "PARTS", default_value = "supported")]
+    pub(crate) parts: PartsName,
+    /// Only the session of that id, where a file holds several; repeatable
+    #[arg(long = "session-id", value_name = "ID")]
+    pub(crate) sessions: Vec<String>,
+}
+
+fn forms() -> impl TypedValueParser<Value = Form> {
+    PossibleValuesParser::new(Form::ALL.iter().map(|form| form.name()))
+        .try_map(|name| Form::named(&name).ok_or("there is no such form"))
+}
+
+impl Reading {
+    pub(crate) fn options(&self) -> Options {
+        let parts = match self.parts {
+            PartsName::Supported => Parts::Supported,
+            PartsName::Full => Parts::Full,
+        };
+        Options { form: self.from, parts }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PartsName {
+    Supported,
+    Full,
 }
 
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use crate::cli::arguments::{Decide, DocumentFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::files::{self, Found};
+use crate::cli::files;
 use crate::cli::policy::{self, Audience};
-use crate::cli::recordings::{self, Read};
+use crate::cli::recordings;
 use crate::cli::settings::settings;
 use crate::decision::{Decision, Verdict};
 use crate::json;
@@ -53,10 +53,7 @@ fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Res
     let mut last = None;
     let mut stop = None;
     if let Some(path) = &flags.session {
-        let recording = match recordings::read(&Found::Named(path.clone()), console) {
-            Read::Recording(_, recording) => recording,
-            Read::Skipped(error) | Read::Unreadable(error) => return Err(error),
-        };
+        let recording = recordings::one(path, &flags.reading, console)?;
         stop = walk(&mut monitor, &recording, &mut |_, _| {}).err().map(|halt| halt.stop);
         last = Some(recording);
     }

@@ -3,9 +3,8 @@
 use crate::cli::arguments::{Facts, RowsFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::files::Found;
 use crate::cli::policy::{self, Audience};
-use crate::cli::recordings::{self, Read};
+use crate::cli::recordings;
 use crate::cli::settings::settings;
 use crate::engine::EvalError;
 use crate::monitor::{Monitor, Request, Rows};
@@ -35,11 +34,9 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
         Ok(settings) => settings,
         Err(error) => return policy::report_file(&error, audience, console),
     };
-    let recording = match recordings::read(&Found::Named(flags.session.clone()), console) {
-        Read::Recording(_, recording) => recording,
-        Read::Skipped(error) | Read::Unreadable(error) => {
-            return policy::report_file(&error, audience, console);
-        }
+    let recording = match recordings::one(&flags.session, &flags.reading, console) {
+        Ok(recording) => recording,
+        Err(error) => return policy::report_file(&error, audience, console),
     };
     let mut monitor = Monitor::new(policy, settings);
     let name = flags.call.clone().map(CallName::Id).or(flags.seq.map(CallName::Seq));

@@ -1,14 +1,17 @@
 //! Recordings from files.
 
+use std::path::Path;
+
+use crate::cli::arguments::Reading;
 use crate::cli::console::Console;
 use crate::cli::files::{self, Found};
 use crate::recording::{self, Recording, RecordingError};
 use crate::report::json::FileError;
 
-/// What became of one file.
+/// What became of one file, or of one session of it.
 #[derive(Debug)]
 pub(crate) enum Read {
-    /// A recording, under the name of its file.
+    /// A recording, under the name of its file; of several in one file each has its own name after a `#`.
     Recording(String, Box<Recording>),
     /// Something else in a folder of recordings.
     Skipped(FileError),
@@ -16,25 +19,91 @@ pub(crate) enum Read {
     Unreadable(FileError),
 }
 
-/// Reads one file. In a folder, a file that is no recording and is not named like one is left out, and said to be.
-pub(crate) fn read(found: &Found, console: &mut Console<'_>) -> Read {
-    let path = found.path();
-    let bytes = match files::bytes(path, console) {
-        Ok(bytes) => bytes,
-        Err(error) => return Read::Unreadable(error),
-    };
-    match recording::read(&bytes) {
-        Ok(recording) => Read::Recording(files::name(path), Box::new(recording)),
-        Err(error) => {
-            let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
-                && !files::ends_with(path, &[".test.json"]);
-            // A recording that cannot be read yet is a session that was not checked.
-            let other = !named_so && !matches!(error, RecordingError::NotYet { .. });
-            let error = files::unreadable(path, error);
-            match found {
-                Found::Met(_) if other => Read::Skipped(FileError { kind: "skipped", ..error }),
-                Found::Met(_) | Found::Named(_) => Read::Unreadable(error),
+/// Reads one file, and shows its sessions one after another. In a folder, a file that is no recording and is not named
+/// like one is left out, and said to be.
+pub(crate) fn each(
+    found: &Found,
+    flags: &Reading,
+    console: &mut Console<'_>,
+    visit: &mut dyn FnMut(Read, &mut Console<'_>),
+) {
+    match of_file(found.path(), flags, console) {
+        Ok(recordings) => {
+            for recording in recordings {
+                let source = source(found.path(), &recording);
+                visit(Read::Recording(source, Box::new(recording)), console);
             }
         }
+        Err(no) => {
+            let read = no.read(found);
+            visit(read, console);
+        }
     }
+}
+
+/// Reads the one session of a file, or the one of several that the flags name.
+pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Recording, FileError> {
+    let mut recordings = match of_file(path, flags, console) {
+        Ok(recordings) => recordings,
+        Err(No::Unreadable(error) | No::OtherFile(error)) => return Err(error),
+    };
+    match (recordings.pop(), recordings.is_empty()) {
+        (Some(recording), true) => Ok(recording),
+        (Some(last), false) => {
+            recordings.push(last);
+            let names: Vec<_> = recordings.iter().take(10).map(|one| format!("`{}`", one.name)).collect();
+            let more = if recordings.len() > 10 { ", …" } else { "" };
+            let why = format!(
+                "it holds {} sessions: name one with --session-id; there are {}{more}",
+                recordings.len(),
+                names.join(", ")
+            );
+            Err(files::unreadable(path, why))
+        }
+        (None, _) => Err(files::unreadable(path, "there is no session in it")),
+    }
+}
+
+fn source(path: &Path, recording: &Recording) -> String {
+    let file = files::name(path);
+    if recording.name.is_empty() { file } else { format!("{file}#{}", recording.name) }
+}
+
+/// Why a file gives no recordings.
+#[derive(Debug)]
+enum No {
+    Unreadable(FileError),
+    /// It is no recording at all, and not named like one.
+    OtherFile(FileError),
+}
+
+impl No {
+    fn read(self, found: &Found) -> Read {
+        match (self, found) {
+            (Self::OtherFile(error), Found::Met(_)) => Read::Skipped(FileError { kind: "skipped", ..error }),
+            (Self::OtherFile(error) | Self::Unreadable(error), _) => Read::Unreadable(error),
+        }
+    }
+}
+
+fn of_file(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Vec<Recording>, No> {
+    let bytes = files::bytes(path, console).map_err(No::Unreadable)?;
+    let recordings = recording::read(&bytes, &flags.options()).map_err(|error| {
+        let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
+            && !files::ends_with(path, &[".test.json"]);
+        // A recording that cannot be read yet is a session that was not checked.
+        let other = !named_so && !matches!(error, RecordingError::NotYet { .. });
+        let error = files::unreadable(path, error);
+        if other { No::OtherFile(error) } else { No::Unreadable(error) }
+    })?;
+    Ok(wanted(recordings, flags))
+}
+
+fn wanted(mut recordings: Vec<Recording>, flags: &Reading) -> Vec<Recording> {
+    if !flags.sessions.is_empty() {
+        let named =
+            |one: &Recording| flags.sessions.iter().any(|name| *name == one.name || *name == one.session_id);
+        recordings.retain(named);
+    }
+    recordings
 }

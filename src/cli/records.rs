@@ -23,35 +23,53 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
     let mut exit = Exit::Done;
     let mut records = 0;
     for found in all {
-        let read = match found {
-            Ok(found) => recordings::read(&found, console),
-            Err(error) => Read::Unreadable(error),
+        let mut visit = |read, console: &mut Console<'_>| {
+            let (made, end) = show(read, flags, (quiet, several), audience, console);
+            records += made;
+            exit = exit.and(end);
         };
-        match read {
-            Read::Skipped(error) => console.say(&format!("skipped: {}\n", visible(&error.text))),
-            Read::Unreadable(error) => exit = exit.and(policy::report_file(&error, audience, console)),
-            Read::Recording(source, recording) => {
-                let (graph, stop) = graph(&recording);
-                records += graph.records().len();
-                match flags.format {
-                    RecordsFormat::Jsonl => console.print(&report::records::lines(&source, &graph)),
-                    RecordsFormat::Text if quiet => {}
-                    RecordsFormat::Text => {
-                        if several {
-                            console.print(&format!("{}\n", visible(&source)));
-                        }
-                        console.print(&report::records::text(&graph));
-                    }
-                }
-                if let Some(stop) = stop {
-                    let text = format!("`{source}`: session stopped: {}: {}", stop.kind.name(), stop.text);
-                    let error = FileError { kind: stop.kind.name(), file: source, text };
-                    exit = exit.and(policy::report_file(&error, audience, console));
-                }
-            }
+        match found {
+            Ok(found) => recordings::each(&found, &flags.reading, console, &mut visit),
+            Err(error) => visit(Read::Unreadable(error), console),
         }
     }
     if records == 0 { exit.and(Exit::Nothing) } else { exit }
+}
+
+/// Prints what one session became; the number of its records.
+fn show(
+    read: Read,
+    flags: &Records,
+    (quiet, several): (bool, bool),
+    audience: Audience,
+    console: &mut Console<'_>,
+) -> (usize, Exit) {
+    let (source, recording) = match read {
+        Read::Recording(source, recording) => (source, recording),
+        Read::Skipped(error) => {
+            console.say(&format!("skipped: {}\n", visible(&error.text)));
+            return (0, Exit::Done);
+        }
+        Read::Unreadable(error) => return (0, policy::report_file(&error, audience, console)),
+    };
+    let (graph, stop) = graph(&recording);
+    let made = graph.records().len();
+    match flags.format {
+        RecordsFormat::Jsonl => console.print(&report::records::lines(&source, &graph)),
+        RecordsFormat::Text if quiet => {}
+        RecordsFormat::Text => {
+            if several || !recording.name.is_empty() {
+                console.print(&format!("{}\n", visible(&source)));
+            }
+            console.print(&report::records::text(&graph));
+        }
+    }
+    let end = stop.map_or(Exit::Done, |stop| {
+        let text = format!("`{source}`: session stopped: {}: {}", stop.kind.name(), stop.text);
+        let error = FileError { kind: stop.kind.name(), file: source, text };
+        policy::report_file(&error, audience, console)
+    });
+    (made, end)
 }
 
 fn graph(recording: &Recording) -> (Graph, Option<Stop>) {

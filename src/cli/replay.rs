@@ -43,11 +43,13 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
     let only: Vec<Verdict> = flags.only.iter().copied().map(Verdict::from).collect();
     let mut course = Course::default();
     for found in files::all(&flags.recordings) {
-        let read = match found {
-            Ok(found) => recordings::read(&found, console),
-            Err(error) => Read::Unreadable(error),
+        let mut visit = |read, console: &mut Console<'_>| {
+            session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
         };
-        session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
+        match found {
+            Ok(found) => recordings::each(&found, &flags.reading, console, &mut visit),
+            Err(error) => visit(Read::Unreadable(error), console),
+        }
     }
     finish(flags, &only, quiet, policy.program(), &course, console);
     exit(flags, &course)

@@ -4,10 +4,12 @@
 //! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
 mod bytes;
+mod documents;
 pub mod event;
 mod fields;
 mod part;
-mod python;
+mod reading;
+mod adk;
 mod scan;
 mod session;
 mod shape;
@@ -17,9 +19,11 @@ mod time;
 
 pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
 
-/// The shapes of recordings that are recognised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+use crate::recording::shape::Content;
+
+/// The forms of recordings that are recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
     /// A session document with its events.
     Session,
     /// A bare list of events.
@@ -28,11 +32,63 @@ pub enum Shape {
     EventLines,
 }
 
-/// What a file holds.
+impl Form {
+    /// All forms, in the order of help texts.
+    pub const ALL: &[Self] = &[Self::Session, Self::EventList, Self::EventLines];
+
+    /// The name on the command line, such as `session`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::EventList => "event-list",
+            Self::EventLines => "event-lines",
+        }
+    }
+
+    /// The form of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|form| form.name() == name)
+    }
+
+    /// What it is, in words with an article.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Session => "a session document",
+            Self::EventList => "a list of events",
+            Self::EventLines => "events as JSON lines",
+        }
+    }
+}
+
+/// Which fields of message parts are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Parts {
+    /// Text, thoughts, calls and their answers; a session with any other field stops there.
+    #[default]
+    Supported,
+    /// All: data, files, code, calls that the model's own server made.
+    Full,
+}
+
+/// How a recording is to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// The form, where it is not to be told from the content.
+    pub form: Option<Form>,
+    /// Which fields of message parts are read.
+    pub parts: Parts,
+}
+
+/// One session of a file.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// How it was recognised.
-    pub shape: Shape,
+    pub form: Form,
+    /// What tells it from the other sessions of its file; empty where a file holds one session.
+    pub name: String,
     /// `id` of the session; empty where there is none.
     pub session_id: String,
     /// `appName`; empty where there is none.
@@ -137,21 +193,30 @@ pub enum RecordingError {
     NotText { at: usize, accepted: &'static str },
     #[error("empty: there is no session in it; {accepted}")]
     Empty { accepted: &'static str },
+    #[error("this is {seen}, and not of the form `{wanted}` that was asked for")]
+    OtherForm { seen: &'static str, wanted: &'static str },
 }
 
-/// Reads one recording; its shape is recognised from the content. Time and memory are linear in its size.
+/// Reads the sessions of one file; its form is recognised from the content. Time and memory are linear in its size.
 ///
 /// # Errors
-/// Where the bytes are no recording at all. A fault inside a session is no error: the recording says where it stops.
+/// Where the bytes are no recording at all, or not of the form that was asked for. A fault inside a session is no error:
+/// the recording says where it stops.
 ///
 /// ```
 /// let session = br#"{"id": "s", "appName": "a", "userId": "u", "events": [
 ///     {"id": "e", "author": "user", "content": {"parts": [{"text": "hello"}]}}]}"#;
-/// let recording = gatelog::recording::read(session).unwrap();
-/// assert_eq!(recording.events.len(), 1);
+/// let recordings = gatelog::recording::read(session, &Default::default()).unwrap();
+/// assert_eq!(recordings[0].events.len(), 1);
 /// ```
-pub fn read(bytes: &[u8]) -> Result<Recording, RecordingError> {
+pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, RecordingError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let layout = shape::recognise(bytes)?;
-    Ok(session::assemble(bytes, &layout))
+    let (form, recordings) = match shape::recognise(bytes)? {
+        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, &layout, options)]),
+        Content::Yaml(text) => (Form::Session, documents::read(text, options)?),
+    };
+    match options.form.filter(|wanted| *wanted != form) {
+        Some(wanted) => Err(RecordingError::OtherForm { seen: form.words(), wanted: wanted.name() }),
+        None => Ok(recordings),
+    }
 }

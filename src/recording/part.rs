@@ -1,10 +1,10 @@
 //! `content.parts` to parts.
 
 use crate::json::Json;
-use crate::recording::StopKind;
 use crate::recording::bytes;
 use crate::recording::event::{Part, PartKind};
 use crate::recording::fields::{Fields, Wrong, is_blank, join};
+use crate::recording::{Parts, StopKind};
 
 const PART: &[&str] = &["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
 const CALL: &[&str] = &["id", "name", "args"];
@@ -14,19 +14,23 @@ const RESPONSE: &[&str] = &["id", "name", "response"];
 const MAX_INLINE: usize = 10_000_000;
 
 /// Reads a list of parts that stands at `place`.
-pub(crate) fn parts(items: &[Json], place: &str) -> Result<Vec<Part>, Wrong> {
+pub(crate) fn parts(items: &[Json], place: &str, read: Parts) -> Result<Vec<Part>, Wrong> {
     let mut parts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let part = part(item, &format!("{place}[{index}]"));
+        let part = part(item, &format!("{place}[{index}]"), read);
         parts.push(part.map_err(|wrong| Wrong { part: Some(index), ..wrong })?);
     }
     Ok(parts)
 }
 
-fn part(json: &Json, place: &str) -> Result<Part, Wrong> {
+fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
     let fields = Fields::new(json, place, PART)?;
-    if let Some((key, value)) = fields.others(PART).find(|(_, value)| !is_blank(value)) {
-        return Err(unsupported(place, key, value));
+    let mut others = Vec::new();
+    for (key, value) in fields.others(PART).filter(|(_, value)| !is_blank(value)) {
+        if read == Parts::Supported {
+            return Err(unsupported(place, key, value));
+        }
+        others.push((key.to_owned(), value.clone()));
     }
     let text = match fields.value("text") {
         Some(_) => Some(fields.text("text")?),
@@ -38,6 +42,7 @@ fn part(json: &Json, place: &str) -> Result<Part, Wrong> {
         (Some(call), None, text) if text.as_deref().is_none_or(str::is_empty) => call_of(&call)?,
         (None, Some(response), text) if text.as_deref().is_none_or(str::is_empty) => response_of(&response)?,
         (None, None, Some(text)) => PartKind::Text(text),
+        (None, None, None) if !others.is_empty() => PartKind::Unsupported,
         (None, None, None) => PartKind::Empty,
         (Some(_), Some(_), _) | (Some(_), None, _) | (None, Some(_), _) => {
             let text = format!("`{place}` has more than one of text, function call and function response");
@@ -48,7 +53,7 @@ fn part(json: &Json, place: &str) -> Result<Part, Wrong> {
         kind,
         thought: fields.flag("thought")?,
         thought_signature: signature(&fields)?,
-        unsupported: Vec::new(),
+        unsupported: others,
     })
 }
 
@@ -121,7 +126,7 @@ mod tests {
     fn stop_of(text: &str) -> (StopKind, Option<usize>, String) {
         let json = crate::json::parse(text).unwrap();
         let Json::Array(items) = json else { panic!("not a list") };
-        let wrong = parts(&items, "parts").unwrap_err();
+        let wrong = parts(&items, "parts", Parts::Supported).unwrap_err();
         (wrong.kind, wrong.part, wrong.text)
     }
 
@@ -151,7 +156,7 @@ mod tests {
         let text = r#"{"text": "x", "inlineData": null, "videoMetadata": {}, "thought": null,
             "functionCall": null}"#;
         let json = crate::json::parse(text).unwrap();
-        let read = parts(&[json], "parts").unwrap();
+        let read = parts(&[json], "parts", Parts::Supported).unwrap();
         let kinds: Vec<_> = read.into_iter().map(|part| part.kind).collect();
         assert_eq!(kinds, [PartKind::Text("x".to_owned())]);
     }
@@ -163,7 +168,7 @@ mod tests {
             let inline = Json::Object(vec![("data".into(), text)]);
             Json::Object(vec![("inlineData".into(), inline)])
         };
-        let kind = |part: Json| parts(&[part], "parts").unwrap_err().kind;
+        let kind = |part: Json| parts(&[part], "parts", Parts::Supported).unwrap_err().kind;
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
     }

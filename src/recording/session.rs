@@ -1,27 +1,25 @@
-//! Slots to events: the strict reading, the rules about equal ids, and the stop.
-
-use std::collections::BTreeMap;
+//! The slots of a file to a recording: each is read strictly, until one is at fault.
 
 use crate::json::Json;
-use crate::recording::event::{Actions, Event};
-use crate::recording::fields::{Fields, Wrong, camel, shown};
-use crate::recording::python::{self, Ignored};
+use crate::recording::adk::Ignored;
+use crate::recording::fields::{Fields, Wrong, camel};
+use crate::recording::reading::{Dialect, Names, Reading, stop_of};
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::shape::Layout;
 use crate::recording::skim;
 use crate::recording::strict::{self, Flaw};
-use crate::recording::{Notice, Recording, Shape, Stop, StopKind};
+use crate::recording::{Form, Options, Recording};
 
 /// The keys of a session document that are read or carry nothing from one message to the next.
 const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUpdateTime"];
 
 /// Reads the events of a file that was recognised.
-pub(crate) fn assemble(bytes: &[u8], layout: &Layout) -> Recording {
-    let mut reading = Reading::default();
+pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Recording {
+    let mut reading = Reading::new(Dialect::Adk, options.parts);
     let around = around(bytes, layout, &mut reading.ignored);
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
-        None => reading.read(bytes, &layout.slots).err(),
+        None => read(&mut reading, bytes, &layout.slots).err(),
     };
     let mut stop = around.after.map(|wrong| stop_of(wrong, None, String::new()));
     let mut unread_calls = Vec::new();
@@ -32,21 +30,8 @@ pub(crate) fn assemble(bytes: &[u8], layout: &Layout) -> Recording {
         stop = Some(stop_of(halt.wrong, halt.event, id.unwrap_or_default()));
         unread_calls = skim::calls(events);
     }
-    let notices = reading.notices(layout.shape);
-    Recording {
-        shape: layout.shape,
-        session_id: around.id,
-        app_name: around.app_name,
-        user_id: around.user_id,
-        events: reading.events,
-        stop,
-        unread_calls,
-        notices,
-    }
-}
-
-fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> Stop {
-    Stop { kind: wrong.kind, event, event_id, part: wrong.part, text: wrong.text }
+    let names = Names { session: around.id, app: around.app_name, user: around.user_id };
+    reading.recording(layout.form, names, stop, unread_calls)
 }
 
 /// The fault at which the reading of events halts.
@@ -57,114 +42,23 @@ struct Halt {
     wrong: Wrong,
 }
 
-#[derive(Default)]
-struct Reading {
-    events: Vec<Event>,
-    /// Id of an event to its place in `events`.
-    places: BTreeMap<String, usize>,
-    partial: usize,
-    repeated: usize,
-    ignored: Ignored,
+fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt> {
+    for (index, slot) in slots.iter().enumerate() {
+        self::slot(reading, bytes, *slot, index).map_err(|wrong| Halt {
+            from: index,
+            event: Some(index),
+            wrong,
+        })?;
+    }
+    Ok(())
 }
 
-impl Reading {
-    fn read(&mut self, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt> {
-        for (index, slot) in slots.iter().enumerate() {
-            self.slot(bytes, *slot, index).map_err(|wrong| Halt {
-                from: index,
-                event: Some(index),
-                wrong,
-            })?;
-        }
-        Ok(())
+fn slot(reading: &mut Reading, bytes: &[u8], slot: Slot, index: usize) -> Result<(), Wrong> {
+    if slot.unseparated {
+        return Err(Flaw::unseparated(slot.span.start).wrong());
     }
-
-    fn slot(&mut self, bytes: &[u8], slot: Slot, index: usize) -> Result<(), Wrong> {
-        if slot.unseparated {
-            return Err(Flaw::unseparated(slot.span.start).wrong());
-        }
-        let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
-        if python::is_partial(&json) {
-            self.partial += 1;
-            return Ok(());
-        }
-        let event = python::event(&json, index, &mut self.ignored)?;
-        self.keep(event)
-    }
-
-    /// Keeps an event, unless it is there already.
-    fn keep(&mut self, event: Event) -> Result<(), Wrong> {
-        let last = self.events.len().checked_sub(1);
-        let place = if event.id.is_empty() { None } else { self.places.get(&event.id).copied() };
-        let Some((place, earlier)) = place.and_then(|place| Some((place, self.events.get_mut(place)?)))
-        else {
-            self.places.insert(event.id.clone(), self.events.len());
-            self.events.push(event);
-            return Ok(());
-        };
-        if *earlier == (Event { index: earlier.index, ..event.clone() }) {
-            self.repeated += 1;
-            return Ok(());
-        }
-        if last == Some(place)
-            && let Some(whole) = whole(earlier, &event)
-        {
-            *earlier = whole;
-            return Ok(());
-        }
-        let text = format!(
-            "the id `{}` stands already at event {}, which has other content",
-            shown(&event.id),
-            earlier.index
-        );
-        Err(Wrong::new(StopKind::ConflictingEvent, text))
-    }
-
-    fn notices(&self, shape: Shape) -> Vec<Notice> {
-        let mut notices = Vec::new();
-        let mut say = |kind: &str, text: String| notices.push(Notice { kind: kind.to_owned(), text });
-        if shape != Shape::Session {
-            say("no_session", "this is a list of events without a session".to_owned());
-        }
-        if self.partial > 0 {
-            say("partial_events", format!("partial events left out: {}", self.partial));
-        }
-        if self.repeated > 0 {
-            say("repeated_events", format!("equal events of one id left out: {}", self.repeated));
-        }
-        if let Some(names) = self.ignored.listed() {
-            say("unknown_keys", format!("fields that are not known were ignored: {names}"));
-        }
-        notices
-    }
-}
-
-/// The event of which `/run_sse` sends the content and the artifacts apart; none where the two are not such halves.
-fn whole(earlier: &Event, later: &Event) -> Option<Event> {
-    let (content, artifacts) = if earlier.has_content { (earlier, later) } else { (later, earlier) };
-    let halves = content.has_content
-        && !artifacts.has_content
-        && content.actions.artifact_delta.is_empty()
-        && !artifacts.actions.artifact_delta.is_empty();
-    if !halves || bare(content) != bare(artifacts) {
-        return None;
-    }
-    let artifact_delta = artifacts.actions.artifact_delta.clone();
-    let actions = Actions { artifact_delta, ..content.actions.clone() };
-    Some(Event { index: earlier.index, has_actions: true, actions, ..content.clone() })
-}
-
-/// What both halves of one event have in common.
-fn bare(event: &Event) -> Event {
-    Event {
-        index: 0,
-        role: String::new(),
-        has_content: false,
-        parts: Vec::new(),
-        has_actions: true,
-        actions: Actions { artifact_delta: Vec::new(), ..event.actions.clone() },
-        ..event.clone()
-    }
+    let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
+    reading.take(&json, index)
 }
 
 /// What stands around the list of events.
@@ -194,9 +88,9 @@ fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
         }
     };
     let names = names(&hollow.bytes);
-    match layout.shape {
-        Shape::Session => Around { before: about_session(&json, ignored).err(), ..names },
-        Shape::EventList | Shape::EventLines => Around::default(),
+    match layout.form {
+        Form::Session => Around { before: about_session(&json, ignored).err(), ..names },
+        Form::EventList | Form::EventLines => Around::default(),
     }
 }
 
@@ -212,7 +106,7 @@ fn hollow(bytes: &[u8], layout: &Layout, list: Span) -> Hollow {
     let middle: &[u8] = if list.start == list.end { b"" } else { b"[]" };
     let tail: &[u8] = match layout.slots.last() {
         // The end of a broken list is not known: the faulty event speaks for all that follows.
-        Some(last) if !last.whole && layout.shape == Shape::Session => b"}",
+        Some(last) if !last.whole && layout.form == Form::Session => b"}",
         Some(last) if !last.whole => b"",
         Some(_) | None => bytes.get(list.end..).unwrap_or_default(),
     };

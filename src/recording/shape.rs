@@ -1,7 +1,7 @@
 //! What a file is, from its content.
 
+use crate::recording::Form;
 use crate::recording::RecordingError;
-use crate::recording::Shape;
 use crate::recording::fields::{camel, shown};
 use crate::recording::scan::{self, Slot, Span};
 
@@ -12,7 +12,7 @@ pub(crate) const ACCEPTED: &str =
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub(crate) shape: Shape,
+    pub(crate) form: Form,
     pub(crate) slots: Vec<Slot>,
     /// Events of a second list under the same key: they are never read, since the doubled key stops the session.
     pub(crate) doubled: Vec<Slot>,
@@ -22,16 +22,25 @@ pub(crate) struct Layout {
 
 type Members = [(String, Span)];
 
+/// What a file is, and what of it is needed to read it.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    /// Events as JSON, each in its place.
+    Events(Layout),
+    /// YAML that holds a session.
+    Yaml(&'a str),
+}
+
 /// Recognises a file.
-pub(crate) fn recognise(bytes: &[u8]) -> Result<Layout, RecordingError> {
+pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     let at = scan::blanks(bytes, 0);
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
         Some(_) if bytes.starts_with(b"SQLite format 3\0") => Err(not_yet("a SQLite database")),
         Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
-        Some(b'{') => object(bytes, at),
-        Some(b'[') => list(bytes, at),
-        Some(_) => Err(other_text(bytes, at)),
+        Some(b'{') => object(bytes, at).map(Content::Events),
+        Some(b'[') => list(bytes, at).map(Content::Events),
+        Some(_) => other_text(bytes, at),
     }
 }
 
@@ -101,7 +110,7 @@ fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout
     probe(bytes, &slots)?;
     let doubled = lists.flat_map(|span| scan::elements(bytes, span.start)).collect();
     let list = list.unwrap_or(Span { start: end, end });
-    Ok(Layout { shape: Shape::Session, slots, doubled, list: Some(list) })
+    Ok(Layout { form: Form::Session, slots, doubled, list: Some(list) })
 }
 
 fn timed(bytes: &[u8], slot: Slot) -> bool {
@@ -157,7 +166,7 @@ fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     }
     probe(bytes, &slots)?;
     let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
-    Ok(Layout { shape: Shape::EventList, slots, doubled: Vec::new(), list: Some(Span { start: at, end }) })
+    Ok(Layout { form: Form::EventList, slots, doubled: Vec::new(), list: Some(Span { start: at, end }) })
 }
 
 /// Events one after another: one a line, or objects over many lines.
@@ -167,7 +176,7 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     let one_a_line = lines.first().is_some_and(|slot| slot.whole) || matches!(second, None | Some(b'{'));
     let slots = if one_a_line { lines } else { scan::sequence(bytes, at) };
     probe(bytes, &slots)?;
-    Ok(Layout { shape: Shape::EventLines, slots, doubled: Vec::new(), list: None })
+    Ok(Layout { form: Form::EventLines, slots, doubled: Vec::new(), list: None })
 }
 
 /// Refuses the events of other libraries, by the first event that shows whose it is.
@@ -242,11 +251,11 @@ fn first_keys(members: &Members) -> String {
 }
 
 /// Text that is no JSON: known by the words at the beginning of its lines.
-fn other_text(bytes: &[u8], at: usize) -> RecordingError {
+fn other_text(bytes: &[u8], at: usize) -> Result<Content<'_>, RecordingError> {
     let head = bytes.get(at..bytes.len().min(at + 65_536)).unwrap_or_default();
     let lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').collect();
     let line = |word: &str| lines.iter().any(|line| line.starts_with(word.as_bytes()));
-    if head.starts_with(b"data:") || head.starts_with(b"event:") {
+    let refused = if head.starts_with(b"data:") || head.starts_with(b"event:") {
         not_yet("a body of `/run_sse`")
     } else if head.starts_with(b"httprr trace") {
         not_yet("a trace of HTTP exchanges (httprr)")
@@ -254,11 +263,15 @@ fn other_text(bytes: &[u8], at: usize) -> RecordingError {
         not_yet("a conformance recording (YAML)")
     } else if line("entries:") && line("invocation_id:") {
         not_yet("a file of the debug logging plugin (YAML)")
-    } else if line("events:") {
-        not_yet("a session as YAML")
     } else if line("- author:") || line("- invocation_id:") {
         not_yet("a list of events as YAML")
+    } else if line("events:") {
+        return match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Content::Yaml(text)),
+            Err(error) => Err(RecordingError::NotText { at: error.valid_up_to(), accepted: ACCEPTED }),
+        };
     } else {
         unrecognised(bytes, "this is neither a JSON object nor a list".to_owned())
-    }
+    };
+    Err(refused)
 }

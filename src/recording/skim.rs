@@ -36,6 +36,11 @@ pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize) -> Vec<Skimmed>
     events
 }
 
+/// The calls of one event, which is the whole of the text and has this number.
+pub(crate) fn calls_of(text: &str, index: usize) -> Vec<UnreadCall> {
+    calls(events(text.as_bytes(), &[Slot::whole(0, text.len())], index))
+}
+
 /// The calls of events, partial ones left out.
 pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
     let mut calls = Vec::new();

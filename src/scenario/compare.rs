@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::decision::{Decision, ReasonKind};
 use crate::program::types::Datum;
 use crate::scenario::expect::Expectation;
-use crate::scenario::yaml::{Key, Node, Value};
 use crate::value::visible;
+use crate::yaml::{Key, Node, Value};
 
 /// One thing that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,7 +181,7 @@ fn datum_text(datum: &Datum) -> String {
 mod tests {
     use super::*;
     use crate::decision::{Reason, Verdict};
-    use crate::scenario::yaml::read;
+    use crate::yaml::read;
 
     fn reason(kind: ReasonKind, text: &str) -> Reason {
         let (file, rule) = (String::new(), "r".to_owned());

@@ -3,8 +3,8 @@
 use crate::monitor::Action;
 use crate::records::{Given, GivenCall, GivenEdge, RecordEvent, Role, Status};
 use crate::scenario::fields::{self, Fields, fields};
-use crate::scenario::yaml::{Fault, Node};
 use crate::source::Place;
+use crate::yaml::{Fault, Node};
 
 /// One thing that happens, with its place in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::decision::{ReasonKind, Verdict};
 use crate::scenario::fields::{self, Fields, fields};
-use crate::scenario::yaml::{Fault, Node, Value};
+use crate::yaml::{Fault, Node, Value};
 
 /// What one action has to get; what is not said is not compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::program::nearest;
-use crate::scenario::yaml::{Fault, Node, Value};
 use crate::source::Place;
+use crate::yaml::{Fault, Node, Value};
 
 /// A map whose keys were checked.
 #[derive(Debug)]

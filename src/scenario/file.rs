@@ -7,8 +7,8 @@ use crate::scenario::call::CallName;
 use crate::scenario::entry::{self, Entry, Happening};
 use crate::scenario::expect::{Expectation, ExpectedRows, expectation, facts};
 use crate::scenario::fields::{self, Fields, fields};
-use crate::scenario::yaml::{self, Fault, Node};
 use crate::source::Place;
+use crate::yaml::{self, Fault, Node};
 
 /// A test file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,11 +12,9 @@ mod fields;
 mod file;
 mod request;
 mod run;
-mod scalar;
-mod yaml;
 
+pub use crate::yaml::Fault;
 pub use call::{CallName, known_calls};
 pub use file::{Case, PolicyTexts, TestFile, parse, rows};
 pub use request::{GivenRequest, request};
 pub use run::{Broken, CaseResult, Failure, Loader, action_text, run};
-pub use yaml::Fault;

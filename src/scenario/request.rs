@@ -5,8 +5,8 @@ use crate::json::Json;
 use crate::monitor::Action;
 use crate::scenario::entry;
 use crate::scenario::fields::fields;
-use crate::scenario::yaml::{self, Fault, Node, Value};
 use crate::source::{Place, Sources, Span};
+use crate::yaml::{self, Fault, Node, Value};
 
 /// A request as written in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -7,7 +7,7 @@ use crate::decision::{Decision, Reason};
 use crate::engine::Budget;
 use crate::monitor::{Action, Monitor, Policy, Request, Rows, Settings};
 use crate::program::{self, Includes, Program, Refusal, RelationId, nearest};
-use crate::recording::{self, Stop, UnreadCall};
+use crate::recording::{self, Options, Stop, UnreadCall};
 use crate::records::CallNumber;
 use crate::replay::{Turn, walk};
 use crate::scenario::apply::{Applied, apply};
@@ -253,7 +253,10 @@ fn relations(program: &Program, check: &Check) -> Result<Vec<RelationId>, String
 /// Reads the recording of a case, and answers its checks that name a moment in it.
 fn record(session: &mut Session<'_>, path: &str, loader: &mut dyn Loader) -> Result<(), String> {
     let bytes = loader.recording(path)?;
-    let recording = recording::read(&bytes).map_err(|error| format!("`{path}`: {error}"))?;
+    let recordings =
+        recording::read(&bytes, &Options::default()).map_err(|error| format!("`{path}`: {error}"))?;
+    let [recording] = <[_; 1]>::try_from(recordings)
+        .map_err(|all| format!("`{path}` holds {} sessions, and a case is about one", all.len()))?;
     let (case, answers) = (session.case, &mut session.answers);
     let stopped = walk(&mut session.monitor, &recording, &mut |monitor, turn| {
         let Turn::Made(call) = turn else { return };

@@ -47,7 +47,7 @@ const EXITS: &[(&str, u8)] = &[
     ("replay --policy @policy.dl @no-calls.json --allow-empty", 0),
     ("replay --policy @policy.dl @allowed.json --anonymous", 1),
     ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
-    ("replay --policy @policy.dl @allowed.json --parts full", 2),
+    ("replay --policy @policy.dl @allowed.json --parts full", 0),
     ("replay --policy @policy.dl", 2),
     ("check @policy.dl", 0),
     ("check @broken.dl", 2),

@@ -18,7 +18,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("nom", &["syntax"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),
-    ("saphyr_parser", &["scenario"]),
+    ("saphyr_parser", &["yaml"]),
     ("similar", &["cli"]),
     ("url", &["functor"]),
 ];

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use gatelog::json::Json;
-use gatelog::recording::{self, Event, Part, PartKind, Recording};
+use gatelog::recording::{self, Event, Options, Part, PartKind, Recording};
 use insta::{assert_snapshot, glob};
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn a_hundred_thousand_levels_stop_the_session() {
         )
     };
     let text = format!(r#"[{}, {}]"#, call("e0", &deep), call("e1", "{}"));
-    let recording = recording::read(text.as_bytes()).unwrap();
+    let recording = recording::read(text.as_bytes(), &Options::default()).unwrap().remove(0);
     assert_eq!(recording.stop.map(|stop| stop.kind.name()), Some("too_deep"));
     let unread: Vec<_> = recording.unread_calls.into_iter().map(|call| call.call_id).collect();
     assert_eq!(unread, ["c-e0", "c-e1"]);
@@ -47,8 +47,8 @@ fn bytes_of(path: &Path) -> Vec<u8> {
 }
 
 fn summary(path: &Path) -> String {
-    match recording::read(&bytes_of(path)) {
-        Ok(recording) => lines_of(&recording).join("\n"),
+    match recording::read(&bytes_of(path), &Options::default()) {
+        Ok(recordings) => recordings.iter().flat_map(lines_of).collect::<Vec<_>>().join("\n"),
         Err(error) => format!("refused: {error}"),
     }
 }
@@ -56,7 +56,7 @@ fn summary(path: &Path) -> String {
 fn lines_of(recording: &Recording) -> Vec<String> {
     let mut lines = vec![format!(
         "{:?} `{}` of `{}` for `{}`",
-        recording.shape, recording.session_id, recording.app_name, recording.user_id
+        recording.form, recording.session_id, recording.app_name, recording.user_id
     )];
     lines.extend(recording.events.iter().map(event_line));
     lines.extend(recording.stop.iter().map(|stop| {
@@ -167,12 +167,13 @@ fn changed(mut bytes: Vec<u8>, change: &Change) -> Vec<u8> {
 
 /// Every event is in order, and a session that stops lists nothing before its stop as unread.
 fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let Ok(recording) = recording::read(bytes) else { return Ok(()) };
-    prop_assert!(recording.events.is_sorted_by(|a, b| a.index < b.index));
-    let stopped = recording.stop.as_ref().map(|stop| stop.event.unwrap_or(0));
-    match stopped {
-        None => prop_assert!(recording.unread_calls.is_empty()),
-        Some(event) => prop_assert!(recording.unread_calls.iter().all(|call| call.event >= event)),
+    for recording in recording::read(bytes, &Options::default()).unwrap_or_default() {
+        prop_assert!(recording.events.is_sorted_by(|a, b| a.index < b.index));
+        let stopped = recording.stop.as_ref().map(|stop| stop.event.unwrap_or(0));
+        match stopped {
+            None => prop_assert!(recording.unread_calls.is_empty()),
+            Some(event) => prop_assert!(recording.unread_calls.iter().all(|call| call.event >= event)),
+        }
     }
     Ok(())
 }

@@ -1,4 +1,9 @@
 //! YAML 1.2 (core schema) to a tree with places.
+//!
+//! In: a text. Out: a tree whose nodes know their line and column, or the [`Fault`] that makes it no such text. Never: knows
+//! what a file means, keeps one of two equal keys, or writes aliases out without a bound.
+
+mod scalar;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -6,13 +11,13 @@ use std::fmt;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 
 use crate::json::{self, Json};
-use crate::scenario::scalar::{boolean, is_null, plain};
 use crate::source::Place;
+use crate::yaml::scalar::{boolean, is_null, plain};
 
 /// Most values that a text may stand for once its aliases are written out.
 const MAX_NODES: usize = 1_000_000;
 
-/// What is wrong in a test file, and where.
+/// What is wrong in a YAML text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where; line 0 where that is not known.
@@ -274,7 +279,7 @@ impl Builder {
         }
         let Some(open) = self.open.last_mut() else {
             if self.root.is_some() {
-                return Err(Fault::new(node.place, "a second document: a test file holds one"));
+                return Err(Fault::new(node.place, "a second document: this file may hold one"));
             }
             self.root = Some(node);
             return Ok(());
@@ -381,7 +386,7 @@ mod tests {
                 "a: &x {b: 1}\nc: {<<: *x}",
                 "! 2:5: merge keys (`<<`) are no part of YAML 1.2: write the keys out",
             ),
-            ("a: 1\n---\nb: 2", "! 3:1: a second document: a test file holds one"),
+            ("a: 1\n---\nb: 2", "! 3:1: a second document: this file may hold one"),
             ("a: !!binary aGk=", "! 1:13: the tag `tag:yaml.org,2002:!binary` is not known here"),
             ("? [a]\n: 1", "! 1:3: a key has to be a text"),
             ("# nothing", "! 1:1: there is nothing in this file"),

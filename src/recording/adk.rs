@@ -1,11 +1,11 @@
-//! One event of the Python library to an [`Event`].
+//! One event in the keys of Google's libraries to an [`Event`].
 
 use crate::json::Json;
-use crate::recording::StopKind;
 use crate::recording::event::{Actions, Compaction, Event, ToolConfirmation};
 use crate::recording::fields::{Fields, Wrong, is_hollow, join, shown};
 use crate::recording::part;
 use crate::recording::time;
+use crate::recording::{Parts, StopKind};
 
 /// The keys of an event that are read.
 const READ: &[&str] = &[
@@ -104,7 +104,7 @@ pub(crate) fn is_partial(json: &Json) -> bool {
 }
 
 /// Reads one event.
-pub(crate) fn event(json: &Json, index: usize, ignored: &mut Ignored) -> Result<Event, Wrong> {
+pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignored) -> Result<Event, Wrong> {
     let known = [READ, SILENT, OUTSIDE].concat();
     let fields = Fields::new(json, "", &known)?;
     if READ.iter().all(|key| fields.value(key).is_none()) {
@@ -124,7 +124,7 @@ pub(crate) fn event(json: &Json, index: usize, ignored: &mut Ignored) -> Result<
             ignored.note(&join("content", key));
         }
         event.role = content.text("role")?;
-        event.parts = part::parts(content.list("parts")?, &content.place("parts"))?;
+        event.parts = part::parts(content.list("parts")?, &content.place("parts"), parts)?;
         event.has_content = !event.parts.is_empty();
     }
     let known = [ACTIONS, SILENT_ACTIONS].concat();
@@ -133,7 +133,7 @@ pub(crate) fn event(json: &Json, index: usize, ignored: &mut Ignored) -> Result<
             ignored.note(&join("actions", key));
         }
         event.has_actions = true;
-        event.actions = actions(&fields)?;
+        event.actions = actions(&fields, parts)?;
     }
     Ok(event)
 }
@@ -186,7 +186,7 @@ fn no_text_outside_parts(fields: &Fields<'_>, key: &str) -> Result<(), Wrong> {
     Err(Wrong::new(StopKind::UnsupportedPart, text))
 }
 
-fn actions(fields: &Fields<'_>) -> Result<Actions, Wrong> {
+fn actions(fields: &Fields<'_>, parts: Parts) -> Result<Actions, Wrong> {
     no_text_outside_parts(fields, "agentState")?;
     let state = fields.entries("stateDelta")?;
     let rewind = fields.text("rewindBeforeInvocationId")?;
@@ -198,7 +198,7 @@ fn actions(fields: &Fields<'_>) -> Result<Actions, Wrong> {
         escalate: fields.flag("escalate")?,
         requested_confirmations: confirmations(fields)?,
         requested_auth: auth.iter().map(|(key, _)| key.to_string()).collect(),
-        compaction: compaction(fields)?,
+        compaction: compaction(fields, parts)?,
         rewind_before: (!rewind.is_empty()).then_some(rewind),
     })
 }
@@ -250,7 +250,7 @@ fn confirmations(fields: &Fields<'_>) -> Result<Vec<(String, ToolConfirmation)>,
     Ok(asked)
 }
 
-fn compaction(fields: &Fields<'_>) -> Result<Option<Compaction>, Wrong> {
+fn compaction(fields: &Fields<'_>, parts: Parts) -> Result<Option<Compaction>, Wrong> {
     let known = ["startTimestamp", "endTimestamp", "compactedContent"];
     let Some(fields) = fields.object("compaction", &known)? else { return Ok(None) };
     if known.iter().all(|key| fields.value(key).is_none()) {
@@ -258,7 +258,7 @@ fn compaction(fields: &Fields<'_>) -> Result<Option<Compaction>, Wrong> {
     }
     let content = fields.object("compactedContent", CONTENT)?;
     let parts = match content {
-        Some(content) => part::parts(content.list("parts")?, &content.place("parts"))
+        Some(content) => part::parts(content.list("parts")?, &content.place("parts"), parts)
             .map_err(|wrong| Wrong { part: None, ..wrong })?,
         None => Vec::new(),
     };

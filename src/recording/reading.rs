@@ -1,0 +1,186 @@
+//! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
+
+use std::collections::BTreeMap;
+
+use crate::json::Json;
+use crate::recording::adk::{self, Ignored};
+use crate::recording::event::{Actions, Event};
+use crate::recording::fields::{Wrong, shown};
+use crate::recording::skim;
+use crate::recording::{Form, Notice, Options, Parts, Recording, Stop, StopKind, UnreadCall};
+
+/// How the events of a recording are spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Dialect {
+    /// Google's libraries: camelCase or snake_case keys, a part's kind by its key.
+    #[default]
+    Adk,
+}
+
+/// The names of a session, as far as its recording says them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) session: String,
+    pub(crate) app: String,
+    pub(crate) user: String,
+}
+
+/// Reads events that are values already, such as rows of a database or items of a YAML text. A value that could not be
+/// read is the fault at which the session stops.
+pub(crate) fn of_values(
+    (form, dialect): (Form, Dialect),
+    names: Names,
+    values: impl IntoIterator<Item = Result<Json, Wrong>>,
+    options: &Options,
+) -> Recording {
+    let mut reading = Reading::new(dialect, options.parts);
+    let mut stop = None;
+    let mut unread = Vec::new();
+    for (index, value) in values.into_iter().enumerate() {
+        let taken = match &value {
+            Ok(json) if stop.is_none() => reading.take(json, index),
+            Err(wrong) if stop.is_none() => Err(wrong.clone()),
+            Ok(_) | Err(_) => Ok(()),
+        };
+        if let Err(wrong) = taken {
+            let id = value.as_ref().ok().and_then(|json| json.field("id")?.text()).unwrap_or_default();
+            stop = Some(stop_of(wrong, Some(index), id.to_owned()));
+        }
+        if let (Some(_), Ok(json)) = (&stop, &value) {
+            unread.extend(skim::calls_of(&json.ordinary(), index));
+        }
+    }
+    reading.recording(form, names, stop, unread)
+}
+
+pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> Stop {
+    Stop { kind: wrong.kind, event, event_id, part: wrong.part, text: wrong.text }
+}
+
+/// Events that were read one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    dialect: Dialect,
+    parts: Parts,
+    events: Vec<Event>,
+    /// Id of an event to its place in `events`.
+    places: BTreeMap<String, usize>,
+    partial: usize,
+    repeated: usize,
+    pub(crate) ignored: Ignored,
+}
+
+impl Reading {
+    /// A reading that has met nothing yet.
+    pub(crate) fn new(dialect: Dialect, parts: Parts) -> Self {
+        Self { dialect, parts, ..Self::default() }
+    }
+
+    /// Takes in one event, the `index`th of its session.
+    pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
+        if adk::is_partial(json) {
+            self.partial += 1;
+            return Ok(());
+        }
+        let event = match self.dialect {
+            Dialect::Adk => adk::event(json, index, self.parts, &mut self.ignored)?,
+        };
+        self.keep(event)
+    }
+
+    /// What was read.
+    pub(crate) fn recording(
+        self,
+        form: Form,
+        names: Names,
+        stop: Option<Stop>,
+        unread_calls: Vec<UnreadCall>,
+    ) -> Recording {
+        let notices = self.notices(form);
+        Recording {
+            form,
+            name: String::new(),
+            session_id: names.session,
+            app_name: names.app,
+            user_id: names.user,
+            events: self.events,
+            stop,
+            unread_calls,
+            notices,
+        }
+    }
+
+    /// Keeps an event, unless it is there already.
+    fn keep(&mut self, event: Event) -> Result<(), Wrong> {
+        let last = self.events.len().checked_sub(1);
+        let place = if event.id.is_empty() { None } else { self.places.get(&event.id).copied() };
+        let Some((place, earlier)) = place.and_then(|place| Some((place, self.events.get_mut(place)?)))
+        else {
+            self.places.insert(event.id.clone(), self.events.len());
+            self.events.push(event);
+            return Ok(());
+        };
+        if *earlier == (Event { index: earlier.index, ..event.clone() }) {
+            self.repeated += 1;
+            return Ok(());
+        }
+        if last == Some(place)
+            && let Some(whole) = whole(earlier, &event)
+        {
+            *earlier = whole;
+            return Ok(());
+        }
+        let text = format!(
+            "the id `{}` stands already at event {}, which has other content",
+            shown(&event.id),
+            earlier.index
+        );
+        Err(Wrong::new(StopKind::ConflictingEvent, text))
+    }
+
+    fn notices(&self, form: Form) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let mut say = |kind: &str, text: String| notices.push(Notice { kind: kind.to_owned(), text });
+        if form != Form::Session {
+            say("no_session", "this is a list of events without a session".to_owned());
+        }
+        if self.partial > 0 {
+            say("partial_events", format!("partial events left out: {}", self.partial));
+        }
+        if self.repeated > 0 {
+            say("repeated_events", format!("equal events of one id left out: {}", self.repeated));
+        }
+        if let Some(names) = self.ignored.listed() {
+            say("unknown_keys", format!("fields that are not known were ignored: {names}"));
+        }
+        notices
+    }
+}
+
+/// The event of which `/run_sse` sends the content and the artifacts apart; none where the two are not such halves.
+fn whole(earlier: &Event, later: &Event) -> Option<Event> {
+    let (content, artifacts) = if earlier.has_content { (earlier, later) } else { (later, earlier) };
+    let halves = content.has_content
+        && !artifacts.has_content
+        && content.actions.artifact_delta.is_empty()
+        && !artifacts.actions.artifact_delta.is_empty();
+    if !halves || bare(content) != bare(artifacts) {
+        return None;
+    }
+    let artifact_delta = artifacts.actions.artifact_delta.clone();
+    let actions = Actions { artifact_delta, ..content.actions.clone() };
+    Some(Event { index: earlier.index, has_actions: true, actions, ..content.clone() })
+}
+
+/// What both halves of one event have in common.
+fn bare(event: &Event) -> Event {
+    Event {
+        index: 0,
+        role: String::new(),
+        has_content: false,
+        parts: Vec::new(),
+        has_actions: true,
+        actions: Actions { artifact_delta: Vec::new(), ..event.actions.clone() },
+        ..event.clone()
+    }
+}
