@@ -10,12 +10,16 @@ mod cases;
 mod cli;
 mod conformance;
 mod docs;
+#[cfg(feature = "lsp")]
+mod editor;
 mod explanations;
 mod format;
 mod layers;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
+#[cfg(feature = "lsp")]
+mod lsp_session;
 mod oracle;
 mod program;
 mod random;
