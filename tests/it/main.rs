@@ -15,6 +15,7 @@ mod editor;
 mod explanations;
 mod format;
 mod layers;
+mod layout;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
