@@ -13,6 +13,7 @@ mod docs;
 #[cfg(feature = "lsp")]
 mod editor;
 mod explanations;
+mod fixes;
 mod format;
 mod layers;
 mod layout;
