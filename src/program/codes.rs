@@ -66,4 +66,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0031", "a deny or ask behind another deny"),
     ("W0032", "an allow that a deny always beats"),
     ("W0033", "texts in mixed Unicode forms"),
+    ("W0034", "an allow that another allow covers"),
+    ("W0035", "a budget that counts finished calls alone"),
 ];

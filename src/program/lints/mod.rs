@@ -4,6 +4,7 @@
 //! Never: an error, or a word about the prelude.
 
 mod allows;
+mod budget;
 mod cover;
 mod decisions;
 mod evidence;
@@ -11,8 +12,10 @@ mod fields;
 mod graph;
 mod paths;
 mod reach;
+mod redundant;
 mod scope;
 mod single_use;
+mod unfold;
 mod values;
 mod view;
 
@@ -33,4 +36,7 @@ pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     decisions::lint(&view, findings);
     reach::lint(&view, findings);
     cover::lint(&view, findings);
+    redundant::lint(&view, findings);
+    budget::lint(&view, findings);
+    unfold::lint(&view, findings);
 }
