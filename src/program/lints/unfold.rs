@@ -28,11 +28,16 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
         return;
     }
     for looked in view.rules.iter().filter(|looked| matches!(looked.side, Side::Denies | Side::Grants)) {
+        let mut places: BTreeSet<Span> = looked.rule().body.iter().filter_map(place).collect();
         for (rule, read) in unfolded(looked.rule(), &helpers) {
+            // Each literal is told of once.
+            if places.is_empty() {
+                break;
+            }
             let scope = Scope::new(view.program, &rule);
             let made = Looked::new(scope, &view.columns, looked.written, looked.side, looked.decision);
             if !made.is_hopeless() {
-                look(view, looked, &made, read, findings);
+                look(view, &made, read, &mut places, findings);
             }
         }
         if looked.side == Side::Denies && looked.decision.is_some() {
@@ -66,19 +71,24 @@ fn once(view: &View<'_>, looked: &Looked<'_>, helpers: &Helpers<'_, '_>, finding
     }
 }
 
-/// Asks of a made rule what its own literals do with what the helper read.
-fn look(view: &View<'_>, own: &Looked<'_>, made: &Looked<'_>, read: Span, findings: &mut Findings) {
-    let places: BTreeSet<Span> = own.rule().body.iter().filter_map(place).collect();
-    let mut found = Findings::default();
-    for literal in
-        made.rule().body.iter().filter(|literal| place(literal).is_some_and(|at| places.contains(&at)))
-    {
+/// Asks of a made rule what the literals at these places do with what the helper read.
+fn look(
+    view: &View<'_>,
+    made: &Looked<'_>,
+    read: Span,
+    places: &mut BTreeSet<Span>,
+    findings: &mut Findings,
+) {
+    for literal in &made.rule().body {
+        let Some(at) = place(literal).filter(|at| places.contains(at)) else { continue };
+        let mut found = Findings::default();
         fields::look(view, made, literal, &mut found);
-    }
-    for finding in found.sorted() {
-        // A fault that the rule has without its helper was told of.
-        if !findings.has(finding.code, finding.primary.span) {
-            findings.push(finding.with_secondary(read, "comes from here"));
+        for finding in found.sorted() {
+            places.remove(&at);
+            // A fault that the rule has without its helper was told of.
+            if !findings.has(finding.code, finding.primary.span) {
+                findings.push(finding.with_secondary(read, "comes from here"));
+            }
         }
     }
 }
