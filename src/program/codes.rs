@@ -68,4 +68,6 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0033", "texts in mixed Unicode forms"),
     ("W0034", "an allow that another allow covers"),
     ("W0035", "a budget that counts finished calls alone"),
+    ("W0036", "a malformed path or pattern among the values of a variable"),
+    ("W0037", "a glob with a bracket, which stands for itself"),
 ];

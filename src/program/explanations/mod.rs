@@ -82,6 +82,8 @@ const PAGES: &[(&str, &str)] = {
         page!("W0033"),
         page!("W0034"),
         page!("W0035"),
+        page!("W0036"),
+        page!("W0037"),
     ]
 };
 

@@ -11,6 +11,7 @@ mod evidence;
 mod fields;
 mod graph;
 mod paths;
+mod patterns;
 mod reach;
 mod redundant;
 mod scope;
@@ -32,6 +33,7 @@ pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     let view = View::new(program, units);
     fields::lint(&view, findings);
     paths::lint(&view, findings);
+    patterns::lint(&view, findings);
     evidence::lint(&view, findings);
     decisions::lint(&view, findings);
     reach::lint(&view, findings);
