@@ -15,6 +15,7 @@ mod editor;
 mod explanations;
 mod fixes;
 mod format;
+mod hostile;
 mod layers;
 mod layout;
 mod lints;
