@@ -221,7 +221,9 @@ fn a_folder_that_may_not_be_written_is_said_to_be_so() {
     let here = folder("closed");
     let inner = here.join("inner");
     std::fs::create_dir(&inner).unwrap();
-    for (arguments, before) in [(&["fmt", "inner/a.dl"][..], LOOSE), (&["check", "--fix", "inner/a.dl"], FIXABLE)] {
+    for (arguments, before) in
+        [(&["fmt", "inner/a.dl"][..], LOOSE), (&["check", "--fix", "inner/a.dl"], FIXABLE)]
+    {
         std::fs::write(inner.join("a.dl"), before).unwrap();
         std::fs::set_permissions(&inner, std::fs::Permissions::from_mode(0o555)).unwrap();
         let may = std::fs::write(inner.join("probe"), "").is_ok();

@@ -22,6 +22,8 @@ mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
 #[cfg(feature = "lsp")]
+mod lsp_hostile;
+#[cfg(feature = "lsp")]
 mod lsp_session;
 mod oracle;
 mod program;
