@@ -7,6 +7,9 @@ use crate::records::Status;
 /// The framework's words where a call waits for a person.
 const PLACEHOLDER: &str = "This tool call requires confirmation, please approve or reject.";
 
+/// The framework's words where a tool goes on in the background.
+const STREAMING: &str = "The function is running asynchronously and the results are pending.";
+
 /// What the contents of a response show, whoever sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shows {
@@ -41,6 +44,9 @@ pub(crate) fn shows(response: &Json, tool: &str) -> Shows {
         return Shows::Placeholder;
     }
     let status = response.field("status").and_then(Json::text);
+    if fields.len() == 1 && status == Some(STREAMING) {
+        return Shows::Waiting;
+    }
     if status == Some("pending") || is_true(response.field("pending")) {
         return Shows::Waiting;
     }
