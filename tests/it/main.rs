@@ -13,6 +13,7 @@ mod docs;
 mod explanations;
 mod format;
 mod layers;
+mod libraries;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
