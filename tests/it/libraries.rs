@@ -12,7 +12,20 @@ use insta::assert_snapshot;
 use crate::support::{entries, gatelog, name, root};
 
 /// The forms whose records differ from those of the newest Python library, or of JS where that has no form, and why.
-const DIFFERENT: &[(&str, &str, &str)] = &[];
+const DIFFERENT: &[(&str, &str, &str)] = &[
+    ("auth-request", "py115.json", "the model spoke once more while the answer was missing"),
+    ("auth-request", "py139.json", "the same"),
+    ("confirmation-approved", "js.event_data.jsonl", "no placeholder answers the call that waits"),
+    ("confirmation-approved", "js.json", "the same"),
+    ("confirmation-approved", "py115.json", "the model spoke once more while the answer was missing"),
+    ("state-and-templates", "py115.json", "`temp:` keys are kept"),
+    ("thoughts", "rust.json", "text has no signature"),
+    ("transfer-three-agents", "js.event_data.jsonl", "two spellings of the agent's name, and another answer"),
+    ("transfer-three-agents", "js.json", "the same"),
+    ("transfer-three-agents", "py115.json", "the last transfer is taken"),
+    ("transfer-three-agents", "py139.json", "the same"),
+    ("transfer-three-agents", "rust.json", "transfers are not answered"),
+];
 
 /// The conversations: name, and the forms of each with the one that the others are compared with first.
 fn conversations() -> Vec<(String, Vec<PathBuf>)> {
@@ -63,7 +76,8 @@ fn ids(recording: &Recording) -> Vec<(String, String)> {
 fn told(recording: &Recording) -> Vec<String> {
     let mut graph = Graph::default();
     graph.set_session(&recording.app_name, "", "");
-    let mut end = recording.stop.as_ref().map(|stop| format!("stop {} at {:?}", stop.kind.name(), stop.event));
+    let mut end =
+        recording.stop.as_ref().map(|stop| format!("stop {} at {:?}", stop.kind.name(), stop.event));
     for event in &recording.events {
         if let Err(stop) = graph.extend(event) {
             end = Some(format!("stop {} at {:?}", stop.kind.name(), stop.event));
@@ -81,7 +95,8 @@ fn told(recording: &Recording) -> Vec<String> {
         lines.push(line);
     }
     lines.extend(graph.facts().iter().map(|fact| format!("{fact:?}")));
-    lines.extend(recording.unread_calls.iter().map(|call| format!("unread {} {}", call.tool, call.arguments)));
+    lines
+        .extend(recording.unread_calls.iter().map(|call| format!("unread {} {}", call.tool, call.arguments)));
     lines.extend(end);
     let ids = ids(recording);
     for line in &mut lines {
@@ -117,9 +132,21 @@ fn one_conversation_has_the_same_records_in_every_library() {
         }
         insta::with_settings!({snapshot_suffix => conversation.clone()}, { assert_snapshot!(shown) });
     }
-    let expected: BTreeSet<_> =
-        DIFFERENT.iter().map(|(conversation, form, _)| ((*conversation).to_owned(), (*form).to_owned())).collect();
+    let expected: BTreeSet<_> = DIFFERENT
+        .iter()
+        .map(|(conversation, form, _)| ((*conversation).to_owned(), (*form).to_owned()))
+        .collect();
     assert_eq!(different, expected);
+}
+
+/// What only one library writes: how it is recorded, and what counts as a result.
+#[test]
+fn what_one_library_alone_writes_is_recorded() {
+    for file in ["rust-events.json", "rust-no-call-ids.json", "java.json", "kotlin.json", "go-workflow.jsonl"]
+    {
+        let told = told(&read(&root().join("fixtures/recording/ok").join(file))).join("\n");
+        insta::with_settings!({snapshot_suffix => file}, { assert_snapshot!(told) });
+    }
 }
 
 /// Tool and verdict of each call, in order, and where the session stopped.
@@ -149,7 +176,9 @@ fn one_conversation_gets_the_same_verdicts_in_every_library() {
         }
         decided.extend(all.into_iter().flatten());
     }
-    for expected in ["send_email deny", "send_email allow", "charge_card deny", "get_weather deny", "wipe_disk allow"] {
+    for expected in
+        ["send_email deny", "send_email allow", "charge_card deny", "get_weather deny", "wipe_disk allow"]
+    {
         assert!(decided.contains(expected), "{expected} in {decided:?}");
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gatelog::json::Json;
 use gatelog::recording::{self, Event, Options, Part, PartKind, Recording};
+use gatelog::records::Graph;
 use insta::{assert_snapshot, glob};
 use proptest::prelude::*;
 
@@ -88,6 +89,8 @@ fn event_line(event: &Event) -> String {
     say("long", &event.long_running.join(","));
     say("spoken", &event.transcriptions.join(","));
     say("output", &event.output.as_ref().map(Json::ordinary).unwrap_or_default());
+    say("asks", &event.requested_input.as_ref().map(Json::ordinary).unwrap_or_default());
+    say("request", &event.model_request.as_ref().map(Json::ordinary).unwrap_or_default());
     say("metadata", &event.custom_metadata.as_ref().map(Json::ordinary).unwrap_or_default());
     let _ = write!(line, "{}", actions_of(event));
     let role = if event.role.is_empty() { String::new() } else { format!(" as {}", event.role) };
@@ -99,6 +102,7 @@ fn actions_of(event: &Event) -> String {
     let actions = &event.actions;
     let mut said = Vec::new();
     said.extend(actions.state_delta.iter().map(|(key, value)| format!("state {key}={}", value.ordinary())));
+    said.extend(actions.state_removed.iter().map(|key| format!("state {key} removed")));
     said.extend(actions.artifact_delta.iter().map(|(name, version)| format!("artifact {name}@{version}")));
     said.extend((!actions.transfer_to_agent.is_empty()).then(|| format!("to {}", actions.transfer_to_agent)));
     said.extend(actions.escalate.then(|| "escalate".to_owned()));
@@ -107,6 +111,7 @@ fn actions_of(event: &Event) -> String {
         format!("confirm {call} {:?} {payload}", asked.hint)
     }));
     said.extend(actions.requested_auth.iter().map(|call| format!("auth {call}")));
+    said.extend(actions.confirmation_decision.map(|yes| format!("let run {yes}")));
     said.extend(actions.compaction.iter().map(|compaction| {
         let parts: Vec<_> = compaction.parts.iter().map(part_of).collect();
         format!("compaction {} to {}: {}", compaction.start, compaction.end, parts.join("; "))
@@ -165,9 +170,13 @@ fn changed(mut bytes: Vec<u8>, change: &Change) -> Vec<u8> {
     bytes
 }
 
-/// Every event is in order, and a session that stops lists nothing before its stop as unread.
+/// Every event is in order, a session that stops lists nothing before its stop as unread, and what was read becomes
+/// records.
 fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     for recording in recording::read(bytes, &Options::default()).unwrap_or_default() {
+        let mut graph = Graph::default();
+        let taken = recording.events.iter().take_while(|event| graph.extend(event).is_ok()).count();
+        prop_assert!(taken <= recording.events.len());
         prop_assert!(recording.events.is_sorted_by(|a, b| a.index < b.index));
         let stopped = recording.stop.as_ref().map(|stop| stop.event.unwrap_or(0));
         match stopped {
@@ -178,7 +187,12 @@ fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-const GOOD: [&[u8]; 3] = [
+const GOOD: [&[u8]; 8] = [
+    include_bytes!("../../fixtures/recording/ok/rust-events.json"),
+    include_bytes!("../../fixtures/recording/ok/java.json"),
+    include_bytes!("../../fixtures/recording/ok/kotlin.json"),
+    include_bytes!("../../fixtures/recording/ok/go-workflow.jsonl"),
+    include_bytes!("../../fixtures/recording/ok/go-server.json"),
     include_bytes!("../../fixtures/recording/ok/snake-case-with-nulls.json"),
     include_bytes!("../../fixtures/recording/ok/halves-of-one-event.jsonl"),
     include_bytes!("../../fixtures/recording/ok/camel-case.json"),
