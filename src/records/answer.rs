@@ -161,6 +161,50 @@ mod tests {
     }
 
     #[test]
+    fn what_each_library_answers() {
+        let rows = [
+            // A tool that returned: nothing, text, a list, an agent's words.
+            (r#"{"result":null}"#, Shows::Result),
+            ("{}", Shows::Result),
+            (r#"{"result":42}"#, Shows::Result),
+            (r#"{"results":["a","b"]}"#, Shows::Result),
+            (r#"["a","b"]"#, Shows::Result),
+            (r#""a""#, Shows::Result),
+            ("null", Shows::Result),
+            (r#"{"response":"a"}"#, Shows::Result),
+            (r#"{"result":"Transfer queued"}"#, Shows::Result),
+            // One that did not.
+            (r#"{"error":"Error in tool 'pay': no such file"}"#, Shows::Failure),
+            (r#"{"error":"tool.internal: disk is gone"}"#, Shows::Failure),
+            (
+                r#"{"error":"Invoking `pay()` failed as the following mandatory input parameters are not present"}"#,
+                Shows::Failure,
+            ),
+            (
+                r#"{"error":"Invoking `pay()` failed as no tool with that name is available."}"#,
+                Shows::Failure,
+            ),
+            (r#"{"status":"error","message":"An internal error occurred.","more":1}"#, Shows::Failure),
+            // One that was not let run.
+            (r#"{"error":"This tool call is rejected."}"#, Shows::Failure),
+            (
+                r#"{"error":"This tool call is rejected by policy engine. Reason: mail leaves"}"#,
+                Shows::Failure,
+            ),
+            (r#"{"error":"error tool \"pay\" was rejected"}"#, Shows::Failure),
+            (r#"{"error":"Tool 'pay' execution denied by confirmation policy"}"#, Shows::Failure),
+            // One that still runs.
+            (
+                r#"{"status":"The function is running asynchronously and the results are pending."}"#,
+                Shows::Waiting,
+            ),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(shows(&crate::json::parse(text).unwrap(), "pay"), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn nothing_pending_or_sent_by_a_person_is_a_result() {
         let agent = Standing {
             by_person: false,

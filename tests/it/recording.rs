@@ -35,11 +35,18 @@ fn a_hundred_thousand_levels_stop_the_session() {
             r#"{{"id": "{id}", "content": {{"parts": [{{"functionCall": {{"id": "c-{id}", "args": {arguments}}}}}]}}}}"#
         )
     };
-    let text = format!(r#"[{}, {}]"#, call("e0", &deep), call("e1", "{}"));
-    let recording = recording::read(text.as_bytes(), &Options::default()).unwrap().remove(0);
-    assert_eq!(recording.stop.map(|stop| stop.kind.name()), Some("too_deep"));
-    let unread: Vec<_> = recording.unread_calls.into_iter().map(|call| call.call_id).collect();
-    assert_eq!(unread, ["c-e0", "c-e1"]);
+    let loose = |id: &str, arguments: &str| {
+        format!(
+            r#"{{"id": "{id}", "timestamp": "2026-11-30T14:11:00Z", "invocation_id": "i", "content": {{"parts": [{{"args": {arguments}, "id": "c-{id}"}}]}}}}"#
+        )
+    };
+    for (first, second) in [(call("e0", &deep), call("e1", "{}")), (loose("e0", &deep), loose("e1", "{}"))] {
+        let text = format!("[{first}, {second}]");
+        let recording = recording::read(text.as_bytes(), &Options::default()).unwrap().remove(0);
+        assert_eq!(recording.stop.map(|stop| stop.kind.name()), Some("too_deep"));
+        let unread: Vec<_> = recording.unread_calls.into_iter().map(|call| call.call_id).collect();
+        assert_eq!(unread, ["c-e0", "c-e1"]);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "fixtures are files")]
@@ -198,7 +205,66 @@ const GOOD: [&[u8]; 8] = [
     include_bytes!("../../fixtures/recording/ok/camel-case.json"),
 ];
 
+/// One part of a message: as Google's libraries write it, as the Rust library does, and how many calls it makes.
+const PARTS: [(&str, &str, usize); 8] = [
+    (r#"{"text":"x"}"#, r#"{"text":"x"}"#, 0),
+    (
+        r#"{"functionCall":{"id":"c","name":"f","args":{"name":"g","args":{}}}}"#,
+        r#"{"id":"c","name":"f","args":{"name":"g","args":{}}}"#,
+        1,
+    ),
+    (r#"{"functionCall":{"name":"f","args":[{"args":1}]}}"#, r#"{"args":[{"args":1}],"name":"f"}"#, 1),
+    (
+        r#"{"functionResponse":{"id":"c","name":"f","response":{"name":"g","args":{}}}}"#,
+        r#"{"functionResponse":{"name":"f","response":{"name":"g","args":{}}},"id":"c"}"#,
+        0,
+    ),
+    (r#"{"inlineData":{"data":"AA=="}}"#, r#"{"mime_type":"a/b","data":[0]}"#, 0),
+    (r#"{"text":"x","functionCall":{"name":"f","args":{}}}"#, r#"{"text":"x","name":"f","args":{}}"#, 1),
+    (r#"{"functionCall":{"name":"f","args":{"x":NaN}}}"#, r#"{"name":"f","args":{"x":NaN}}"#, 1),
+    (r#"{"toolCall":{"name":"f","args":{}}}"#, r#"{"server_tool_call":{"name":"f","args":{}}}"#, 0),
+];
+
+/// A session of such parts, and how many calls it makes.
+fn session(events: &[Vec<usize>], rust: bool) -> (String, usize) {
+    let (mut texts, mut calls) = (Vec::new(), 0);
+    for (number, parts) in events.iter().enumerate() {
+        let parts: Vec<_> = parts.iter().filter_map(|part| PARTS.get(*part)).collect();
+        calls += parts.iter().map(|(_, _, calls)| calls).sum::<usize>();
+        let parts: Vec<_> = parts.iter().map(|(google, own, _)| if rust { *own } else { *google }).collect();
+        let (id, time) = if rust {
+            ("invocation_id", r#""2026-11-30T14:11:00Z""#)
+        } else {
+            ("invocationId", "1767000000000")
+        };
+        let parts = parts.join(",");
+        texts.push(format!(
+            r#"{{"id":"e{number}","author":"a","{id}":"i","timestamp":{time},"content":{{"parts":[{parts}]}}}}"#
+        ));
+    }
+    (format!(r#"{{"id":"s","appName":"a","events":[{}]}}"#, texts.join(",")), calls)
+}
+
+fn calls_of(event: &Event) -> usize {
+    event.parts.iter().filter(|part| matches!(part.kind, PartKind::Call { .. })).count()
+}
+
 proptest! {
+    #[test]
+    fn no_call_gets_lost(
+        events in prop::collection::vec(prop::collection::vec(0..PARTS.len(), 0..4), 1..6),
+        rust in any::<bool>(),
+    ) {
+        let (text, calls) = session(&events, rust);
+        let recordings = recording::read(text.as_bytes(), &Options::default());
+        let found: usize = recordings
+            .iter()
+            .flatten()
+            .map(|recording| recording.events.iter().map(calls_of).sum::<usize>() + recording.unread_calls.len())
+            .sum();
+        prop_assert_eq!(found, calls, "{}", text);
+    }
+
     #[test]
     fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         sound(&bytes)?;
