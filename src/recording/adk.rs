@@ -183,6 +183,7 @@ pub(crate) fn event(
         let (request, unread) = request::of(&fields);
         event.model_request = request;
         ignored.requests += usize::from(unread);
+        event.custom_metadata = event_metadata(&fields)?.or(event.custom_metadata);
     }
     let known = manner.known(&[ACTIONS, SILENT_ACTIONS], RUST_ACTIONS);
     if let Some(fields) = fields.object("actions", &known)? {
@@ -234,6 +235,14 @@ fn metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
         fields.entries("customMetadata")?;
     }
     Ok(value.filter(|value| !is_blank(value)).cloned())
+}
+
+/// What the Rust library has for `customMetadata`, without the exchange with the model.
+fn event_metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
+    let entries = fields.entries("eventMetadata")?;
+    let own: Vec<_> =
+        entries.iter().filter(|(key, _)| !key.starts_with("gcp.vertex.agent.")).cloned().collect();
+    Ok((!own.is_empty()).then_some(Json::Object(own)))
 }
 
 fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Wrong> {
