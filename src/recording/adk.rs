@@ -119,7 +119,7 @@ impl Manner {
     fn known(self, keys: &[&[&'static str]], rust: &[&'static str]) -> Vec<&'static str> {
         let mut known = keys.concat();
         match self.dialect {
-            Dialect::Adk => {}
+            Dialect::Adk | Dialect::Vertex => {}
             Dialect::Rust => known.extend(rust),
         }
         known
@@ -285,12 +285,12 @@ fn actions(fields: &Fields<'_>, manner: Manner) -> Result<Actions, Wrong> {
         transfer_to_agent: transfer(fields)?,
         escalate: fields.flag("escalate")?,
         requested_confirmations: match manner.dialect {
-            Dialect::Adk => confirmations(fields)?,
+            Dialect::Adk | Dialect::Vertex => confirmations(fields)?,
             Dialect::Rust => [confirmations(fields)?, confirmation(fields)?].concat(),
         },
         requested_auth: auth.iter().map(|(key, _)| key.to_string()).collect(),
         confirmation_decision: match manner.dialect {
-            Dialect::Adk => None,
+            Dialect::Adk | Dialect::Vertex => None,
             Dialect::Rust => decision(fields)?,
         },
         compaction: compaction(fields, manner)?,

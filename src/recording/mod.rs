@@ -18,6 +18,7 @@ mod skim;
 mod strict;
 mod time;
 mod untagged;
+mod vertex;
 
 pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
 

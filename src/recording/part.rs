@@ -21,7 +21,7 @@ pub(crate) fn parts(items: &[Json], place: &str, dialect: Dialect, read: Parts) 
     for (index, item) in items.iter().enumerate() {
         let place = format!("{place}[{index}]");
         let part = match dialect {
-            Dialect::Adk => part(item, &place, read),
+            Dialect::Adk | Dialect::Vertex => part(item, &place, read),
             Dialect::Rust => untagged::part(item, &place, read),
         };
         parts.push(part.map_err(|wrong| Wrong { part: Some(index), ..wrong })?);

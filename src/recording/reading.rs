@@ -8,6 +8,7 @@ use crate::recording::adk::{self, Ignored, Manner};
 use crate::recording::event::{Actions, Event};
 use crate::recording::fields::{Wrong, shown};
 use crate::recording::skim;
+use crate::recording::vertex;
 use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
 
 /// How the events of a recording are spelled.
@@ -18,6 +19,8 @@ pub(crate) enum Dialect {
     Adk,
     /// The Rust library: snake_case keys, and parts that say their kind by what they hold.
     Rust,
+    /// Rows of the Vertex AI session service, which hold an event in the keys of Google's libraries.
+    Vertex,
 }
 
 /// The names of a session, as far as its recording says them.
@@ -80,14 +83,15 @@ impl Reading {
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
-        if adk::is_partial(json) {
-            self.partial += 1;
-            return Ok(());
-        }
         let json = match self.manner.dialect {
             Dialect::Adk => Cow::Borrowed(json),
             Dialect::Rust => once(json),
+            Dialect::Vertex => Cow::Owned(vertex::event(json, &mut self.ignored)?),
         };
+        if adk::is_partial(&json) {
+            self.partial += 1;
+            return Ok(());
+        }
         let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
         self.keep(event)
     }

@@ -186,31 +186,26 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
 fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingError> {
     for slot in slots {
         let members = scan::members(bytes, slot.span.start);
-        if let Some(what) = foreign(bytes, &members) {
-            return Err(not_yet(what));
+        if let Some(keys) = pascal(&members) {
+            return Err(not_yet(format!("a recording with the field names of Go ({keys})")));
         }
-        if has(&members, "timestamp") {
+        if has(&members, "timestamp") || has(&members, "rawEvent") {
             return Ok(dialect(bytes, &members));
         }
     }
     Ok(Dialect::Adk)
 }
 
-/// The Rust library alone writes snake_case keys and times as text.
+/// The Vertex AI session service alone names an event by its place among others. The Rust library alone writes snake_case keys and times as
+/// text.
 fn dialect(bytes: &[u8], members: &Members) -> Dialect {
+    let name = members.iter().find(|(key, _)| key == "name").map(|(_, span)| scan::text(bytes, *span));
+    if has(members, "rawEvent") || name.is_some_and(|name| name.contains("/events/")) {
+        return Dialect::Vertex;
+    }
     let timed = members.iter().any(|(key, span)| key == "timestamp" && bytes.get(span.start) == Some(&b'"'));
     let snake = members.iter().any(|(key, _)| key == "invocation_id");
     if timed && snake { Dialect::Rust } else { Dialect::Adk }
-}
-
-/// Whose event it is, if it cannot be read yet.
-fn foreign(bytes: &[u8], members: &Members) -> Option<String> {
-    if let Some(keys) = pascal(members) {
-        return Some(format!("a recording with the field names of Go ({keys})"));
-    }
-    let time = members.iter().find(|(key, _)| key == "timestamp").map(|(_, span)| span.of(bytes));
-    (has(members, "rawEvent") || time.is_some_and(|time| time.starts_with(b"{")))
-        .then(|| "a recording of the Vertex AI session service".to_owned())
 }
 
 /// The first keys that Go writes when no other names are asked for.

@@ -75,6 +75,10 @@ struct Skim<'a> {
     open: Vec<usize>,
     dialect: Dialect,
     loose: Option<Loose>,
+    /// Where the whole event ends that a row of the Vertex AI session service holds.
+    raw_end: Option<usize>,
+    /// Whether a message was met in it, which then stands for that of the row.
+    raw: bool,
     pairs: Vec<(usize, usize)>,
     events: Vec<Skimmed>,
     current: Skimmed,
@@ -90,6 +94,8 @@ impl<'a> Skim<'a> {
             open: Vec::new(),
             dialect,
             loose: None,
+            raw_end: None,
+            raw: false,
             pairs: pairs(bytes, slot),
             events: Vec::new(),
             current: Skimmed { index, ..Skimmed::default() },
@@ -133,11 +139,23 @@ impl<'a> Skim<'a> {
 
     fn member(&mut self, key: &str, value: usize) {
         let top = !self.slot.whole || self.open.len() == 1;
-        let in_part = !self.slot.whole || self.open.len() == PART_DEPTH;
+        let inside = usize::from(self.raw_end.is_some_and(|end| value < end));
+        let in_part = !self.slot.whole || self.open.len() == PART_DEPTH + inside;
+        let vertex = self.dialect == Dialect::Vertex && self.slot.whole;
         let rust = self.dialect == Dialect::Rust && in_part;
         match key {
             "name" | "args" if rust => self.loose_member(key, value),
             "id" if rust && (self.slot.whole || self.is_loose()) => self.loose_member(key, value),
+            "rawEvent" if vertex && top => self.raw_end = self.close_of(value),
+            "content" if vertex && self.open.len() == 1 + inside && inside == 1 => {
+                self.current.calls.clear();
+                self.raw = true;
+            }
+            "content" if vertex && top && self.raw => self.jump(value),
+            "name" if vertex && top => {
+                let name = self.text_at(value);
+                self.current.id = name.rsplit('/').next().unwrap_or_default().to_owned();
+            }
             "content" if top => {
                 self.next_event(self.current.content);
                 self.current.content = true;

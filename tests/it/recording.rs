@@ -194,7 +194,8 @@ fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-const GOOD: [&[u8]; 8] = [
+const GOOD: [&[u8]; 9] = [
+    include_bytes!("../../fixtures/recording/ok/vertex.jsonl"),
     include_bytes!("../../fixtures/recording/ok/rust-events.json"),
     include_bytes!("../../fixtures/recording/ok/java.json"),
     include_bytes!("../../fixtures/recording/ok/kotlin.json"),
@@ -225,24 +226,50 @@ const PARTS: [(&str, &str, usize); 8] = [
     (r#"{"toolCall":{"name":"f","args":{}}}"#, r#"{"server_tool_call":{"name":"f","args":{}}}"#, 0),
 ];
 
-/// A session of such parts, and how many calls it makes.
-fn session(events: &[Vec<usize>], rust: bool) -> (String, usize) {
+/// Ways to write a session.
+#[derive(Debug, Clone, Copy)]
+enum Tongue {
+    Google,
+    Rust,
+    Vertex,
+    VertexRaw,
+}
+
+/// An event as it is written in that way, with these parts.
+fn written(tongue: Tongue, number: usize, parts: &str) -> String {
+    let content = format!(r#""content":{{"parts":[{parts}]}}"#);
+    match tongue {
+        Tongue::Google => {
+            format!(
+                r#"{{"id":"e{number}","author":"a","invocationId":"i","timestamp":1767000000000,{content}}}"#
+            )
+        }
+        Tongue::Rust => format!(
+            r#"{{"id":"e{number}","author":"a","invocation_id":"i","timestamp":"2026-11-30T14:11:00Z",{content}}}"#
+        ),
+        Tongue::Vertex => format!(
+            r#"{{"name":"x/events/e{number}","author":"a","timestamp":{{"seconds":1767000000}},{content}}}"#
+        ),
+        Tongue::VertexRaw => format!(
+            r#"{{"name":"x/events/e{number}","author":"a","timestamp":"2026-11-30T14:11:00Z",{content},"rawEvent":{{"author":"a",{content}}}}}"#
+        ),
+    }
+}
+
+/// A list of events with such parts, and how many calls they make.
+fn session(events: &[Vec<usize>], tongue: Tongue) -> (String, usize) {
     let (mut texts, mut calls) = (Vec::new(), 0);
     for (number, parts) in events.iter().enumerate() {
         let parts: Vec<_> = parts.iter().filter_map(|part| PARTS.get(*part)).collect();
         calls += parts.iter().map(|(_, _, calls)| calls).sum::<usize>();
-        let parts: Vec<_> = parts.iter().map(|(google, own, _)| if rust { *own } else { *google }).collect();
-        let (id, time) = if rust {
-            ("invocation_id", r#""2026-11-30T14:11:00Z""#)
-        } else {
-            ("invocationId", "1767000000000")
+        let text = |(google, rust, _): &&(&'static str, &'static str, usize)| match tongue {
+            Tongue::Rust => *rust,
+            Tongue::Google | Tongue::Vertex | Tongue::VertexRaw => *google,
         };
-        let parts = parts.join(",");
-        texts.push(format!(
-            r#"{{"id":"e{number}","author":"a","{id}":"i","timestamp":{time},"content":{{"parts":[{parts}]}}}}"#
-        ));
+        let parts: Vec<_> = parts.iter().map(text).collect();
+        texts.push(written(tongue, number, &parts.join(",")));
     }
-    (format!(r#"{{"id":"s","appName":"a","events":[{}]}}"#, texts.join(",")), calls)
+    (format!("[{}]", texts.join(",")), calls)
 }
 
 fn calls_of(event: &Event) -> usize {
@@ -253,9 +280,9 @@ proptest! {
     #[test]
     fn no_call_gets_lost(
         events in prop::collection::vec(prop::collection::vec(0..PARTS.len(), 0..4), 1..6),
-        rust in any::<bool>(),
+        tongue in prop::sample::select(vec![Tongue::Google, Tongue::Rust, Tongue::Vertex, Tongue::VertexRaw]),
     ) {
-        let (text, calls) = session(&events, rust);
+        let (text, calls) = session(&events, tongue);
         let recordings = recording::read(text.as_bytes(), &Options::default());
         let found: usize = recordings
             .iter()
