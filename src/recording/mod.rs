@@ -9,6 +9,7 @@ pub mod event;
 mod fields;
 mod part;
 mod reading;
+mod request;
 mod adk;
 mod scan;
 mod session;
@@ -16,6 +17,8 @@ mod shape;
 mod skim;
 mod strict;
 mod time;
+mod untagged;
+mod vertex;
 
 pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
 

@@ -1,13 +1,15 @@
 //! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::json::Json;
-use crate::recording::adk::{self, Ignored};
+use crate::recording::adk::{self, Ignored, Manner};
 use crate::recording::event::{Actions, Event};
 use crate::recording::fields::{Wrong, shown};
 use crate::recording::skim;
-use crate::recording::{Form, Notice, Options, Parts, Recording, Stop, StopKind, UnreadCall};
+use crate::recording::vertex;
+use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
 
 /// How the events of a recording are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +17,10 @@ pub(crate) enum Dialect {
     /// Google's libraries: camelCase or snake_case keys, a part's kind by its key.
     #[default]
     Adk,
+    /// The Rust library: snake_case keys, and parts that say their kind by what they hold.
+    Rust,
+    /// Rows of the Vertex AI session service, which hold an event in the keys of Google's libraries.
+    Vertex,
 }
 
 /// The names of a session, as far as its recording says them.
@@ -33,7 +39,7 @@ pub(crate) fn of_values(
     values: impl IntoIterator<Item = Result<Json, Wrong>>,
     options: &Options,
 ) -> Recording {
-    let mut reading = Reading::new(dialect, options.parts);
+    let mut reading = Reading::new(Manner { dialect, parts: options.parts });
     let mut stop = None;
     let mut unread = Vec::new();
     for (index, value) in values.into_iter().enumerate() {
@@ -47,7 +53,7 @@ pub(crate) fn of_values(
             stop = Some(stop_of(wrong, Some(index), id.to_owned()));
         }
         if let (Some(_), Ok(json)) = (&stop, &value) {
-            unread.extend(skim::calls_of(&json.ordinary(), index));
+            unread.extend(skim::calls_of(&json.ordinary(), index, dialect));
         }
     }
     reading.recording(form, names, stop, unread)
@@ -60,8 +66,7 @@ pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> S
 /// Events that were read one after another.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    dialect: Dialect,
-    parts: Parts,
+    manner: Manner,
     events: Vec<Event>,
     /// Id of an event to its place in `events`.
     places: BTreeMap<String, usize>,
@@ -72,19 +77,22 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// A reading that has met nothing yet.
-    pub(crate) fn new(dialect: Dialect, parts: Parts) -> Self {
-        Self { dialect, parts, ..Self::default() }
+    pub(crate) fn new(manner: Manner) -> Self {
+        Self { manner, ..Self::default() }
     }
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
-        if adk::is_partial(json) {
+        let json = match self.manner.dialect {
+            Dialect::Adk => Cow::Borrowed(json),
+            Dialect::Rust => once(json),
+            Dialect::Vertex => Cow::Owned(vertex::event(json, &mut self.ignored)?),
+        };
+        if adk::is_partial(&json) {
             self.partial += 1;
             return Ok(());
         }
-        let event = match self.dialect {
-            Dialect::Adk => adk::event(json, index, self.parts, &mut self.ignored)?,
-        };
+        let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
         self.keep(event)
     }
 
@@ -150,10 +158,26 @@ impl Reading {
         if self.repeated > 0 {
             say("repeated_events", format!("equal events of one id left out: {}", self.repeated));
         }
+        if self.ignored.requests > 0 {
+            let count = self.ignored.requests;
+            say("unread_requests", format!("requests to models that cannot be read were ignored: {count}"));
+        }
         if let Some(names) = self.ignored.listed() {
             say("unknown_keys", format!("fields that are not known were ignored: {names}"));
         }
         notices
+    }
+}
+
+/// The event without `invocationId`, where that repeats `invocation_id`: older versions of the Rust library write both.
+fn once(json: &Json) -> Cow<'_, Json> {
+    let id = json.field("invocationId");
+    match json {
+        Json::Object(members) if id.is_some() && id == json.field("invocation_id") => {
+            let kept = members.iter().filter(|(key, _)| &**key != "invocationId");
+            Cow::Owned(Json::Object(kept.cloned().collect()))
+        }
+        _ => Cow::Borrowed(json),
     }
 }
 

@@ -18,6 +18,7 @@ mod format;
 mod hostile;
 mod layers;
 mod layout;
+mod libraries;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
