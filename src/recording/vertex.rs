@@ -49,7 +49,7 @@ pub(crate) fn event(row: &Json, ignored: &mut Ignored) -> Result<Json, Wrong> {
     match fields.value("rawEvent").filter(|raw| !is_blank(raw)) {
         Some(Json::Object(raw)) => {
             let named: Vec<_> = members.iter().map(|(key, _)| key.to_string()).collect();
-            members.extend(raw.iter().filter(|(key, _)| !named.contains(&camel(key))).cloned());
+            members.extend(raw.iter().filter(|(key, _)| !named.contains(&camel(key).into_owned())).cloned());
         }
         Some(_) => return Err(Wrong::shape(&fields.place("rawEvent"), "an object")),
         None => described(&fields, ignored, &mut members)?,
