@@ -1,8 +1,10 @@
 //! A whole program as lints read it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::functor::Role;
+use crate::program::components::{components, edges, from};
 use crate::program::include::Unit;
 use crate::program::lints::graph::{self, Graph};
 use crate::program::lints::scope::{Scope, functor_of};
@@ -10,10 +12,16 @@ use crate::program::lints::values::{Columns, Possible, Set, Target, numbers_cont
 use crate::program::normalise;
 use crate::program::relations::OPEN;
 use crate::program::schema::PRELUDE_FILE;
-use crate::program::{DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
+use crate::program::{Atom, DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::value::Symbol;
+
+/// A relation that reads more keys than this, directly or through others, is taken to read every key.
+const MOST_KEYS: usize = 256;
+
+/// The keys that something reads from JSON; none where that cannot be told.
+pub(crate) type Keys<'a> = Option<Rc<BTreeSet<&'a str>>>;
 
 /// What more tuples of a rule's head do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +48,7 @@ pub(crate) struct Looked<'a> {
     pub(crate) decision: Option<&'a DecisionRule>,
     targets: Set<Target>,
     /// The keys that it reads from JSON; none where one is computed.
-    keys: Option<BTreeSet<String>>,
+    keys: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Looked<'a> {
@@ -56,6 +64,11 @@ impl<'a> Looked<'a> {
     /// The actions that it speaks of.
     pub(crate) fn targets(&self) -> &Set<Target> {
         &self.targets
+    }
+
+    /// The keys that it reads itself; none where that cannot be told.
+    pub(crate) fn keys(&self) -> Option<&BTreeSet<&'a str>> {
+        self.keys.as_ref()
     }
 
     /// Whether it looks at that key itself. True where that cannot be told.
@@ -96,8 +109,10 @@ pub(crate) struct View<'a> {
     pub(crate) columns: Columns,
     /// The rules of the policy, in the order in which they were checked. Facts are left out.
     pub(crate) rules: Vec<Looked<'a>>,
-    /// The keys that rules of a relation read from JSON; none where one is computed.
-    keys: BTreeMap<RelationId, Option<BTreeSet<String>>>,
+    /// The keys that the rules of each relation read from JSON, directly or through others.
+    keys: Vec<Keys<'a>>,
+    /// Relations with a rule or a fact.
+    pub(crate) derived: BTreeSet<RelationId>,
     /// Functors and words as they are written, by their place.
     terms: BTreeMap<Span, &'a [ast::Term]>,
 }
@@ -116,7 +131,8 @@ impl<'a> View<'a> {
             graph,
             columns,
             rules: Vec::new(),
-            keys: BTreeMap::new(),
+            keys: Vec::new(),
+            derived: program.rules.iter().map(|rule| rule.head.relation).collect(),
             terms: BTreeMap::new(),
         };
         view.read_rules(units);
@@ -191,43 +207,51 @@ impl<'a> View<'a> {
         self.terms.get(&call).and_then(|arguments| arguments.get(at))
     }
 
+    /// Collects the keys of each relation from its rules and from what they read as it is, which comes first.
     fn read_keys(&mut self) {
-        let mut keys: BTreeMap<RelationId, Option<BTreeSet<String>>> = BTreeMap::new();
+        let size = self.program.relations.len();
+        let mut own: Vec<Option<BTreeSet<&'a str>>> = vec![Some(BTreeSet::new()); size];
         for looked in &self.rules {
-            let all = keys.entry(looked.rule().head.relation).or_insert_with(|| Some(BTreeSet::new()));
-            match (all.as_mut(), &looked.keys) {
-                (Some(all), Some(own)) => all.extend(own.iter().cloned()),
-                (Some(_), None) => *all = None,
-                (None, _) => {}
+            if let Some(all) = own.get_mut(looked.rule().head.relation.0 as usize) {
+                match (all.as_mut(), &looked.keys) {
+                    (Some(all), Some(keys)) => all.extend(keys),
+                    (Some(_), None) => *all = None,
+                    (None, _) => {}
+                }
             }
         }
-        self.keys = keys;
-    }
-
-    /// Whether the rule, or a relation that it reads as it is, looks at that key. True where that cannot be told.
-    pub(crate) fn looks_at(&self, looked: &Looked<'_>, key: &str) -> bool {
-        if looked.reads(key) {
-            return true;
+        let pairs = self
+            .program
+            .rules
+            .iter()
+            .flat_map(|rule| positives(rule).map(|atom| (rule.head.relation.0, atom.relation.0)));
+        let edges = edges(size, pairs);
+        let mut found: Vec<Keys<'a>> = vec![Some(Rc::default()); size];
+        for component in components(&edges) {
+            let reads = component
+                .iter()
+                .flat_map(|&at| from(&edges, at))
+                .filter(|at| component.binary_search(at).is_err());
+            let read = reads.map(|&at| found.get(at as usize).cloned().flatten());
+            let own =
+                component.iter().map(|&at| own.get_mut(at as usize).and_then(Option::take).map(Rc::new));
+            let all = own.chain(read).fold(Some(Rc::default()), joined);
+            for &at in &component {
+                found.get_mut(at as usize).into_iter().for_each(|slot| slot.clone_from(&all));
+            }
         }
-        let read = looked.rule().body.iter().filter_map(|literal| match literal {
-            Literal::Positive(atom) => Some(atom.relation),
-            Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
-        });
-        read.into_iter().any(|relation| self.relation_looks_at(relation, key))
+        self.keys = found;
     }
 
-    /// Likewise for a relation.
-    pub(crate) fn relation_looks_at(&self, relation: RelationId, key: &str) -> bool {
-        let holds = |relation: &RelationId| {
-            self.keys.get(relation).is_some_and(|keys| keys.as_ref().is_none_or(|keys| keys.contains(key)))
-        };
-        holds(&relation) || self.leads(relation).any(|other| holds(&other))
+    /// The keys that a relation reads, directly or through others.
+    pub(crate) fn keys_of(&self, relation: RelationId) -> Keys<'a> {
+        self.keys.get(relation.0 as usize).cloned().flatten()
     }
 
-    /// The relations whose tuples can lead to tuples of this one.
-    pub(crate) fn leads(&self, relation: RelationId) -> impl Iterator<Item = RelationId> {
-        let range = (relation, RelationId(0))..=(relation, RelationId(u32::MAX));
-        self.graph.leads.range(range).map(|&(_, other)| other)
+    /// The keys that the rule, or a relation that it reads as it is, looks at.
+    pub(crate) fn looked_at(&self, looked: &Looked<'a>) -> Keys<'a> {
+        let own = looked.keys().map(|keys| Rc::new(keys.clone()));
+        positives(looked.rule()).fold(own, |all, atom| joined(all, self.keys_of(atom.relation)))
     }
 
     /// Whether a relation is that one, or can be led to by it.
@@ -235,7 +259,8 @@ impl<'a> View<'a> {
         let named = |id: RelationId| {
             self.program.schema(id).is_some_and(|relation| names.contains(&relation.name.as_str()))
         };
-        named(relation) || self.leads(relation).any(named)
+        let asked = names.iter().filter_map(|name| self.program.relation(name));
+        named(relation) || asked.into_iter().any(|asked| self.graph.leads.contains(&(relation, asked)))
     }
 
     /// The rules about the decision that say so.
@@ -260,8 +285,28 @@ impl<'a> View<'a> {
     }
 }
 
+/// Both, as far as they can be told.
+fn joined<'a>(all: Keys<'a>, more: Keys<'a>) -> Keys<'a> {
+    let (mut all, more) = (all?, more?);
+    if all.is_empty() {
+        return Some(more);
+    }
+    if !Rc::ptr_eq(&all, &more) && !more.is_subset(&all) {
+        Rc::make_mut(&mut all).extend(more.iter());
+    }
+    (all.len() <= MOST_KEYS).then_some(all)
+}
+
+/// What a rule reads as it is.
+fn positives(rule: &Rule) -> impl Iterator<Item = &Atom> {
+    rule.body.iter().filter_map(|literal| match literal {
+        Literal::Positive(atom) => Some(atom),
+        Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
+    })
+}
+
 /// The keys that a rule reads from JSON; none where one cannot be told.
-fn keys_of(scope: &Scope<'_>, possible: &Possible) -> Option<BTreeSet<String>> {
+fn keys_of<'a>(scope: &Scope<'a>, possible: &Possible) -> Option<BTreeSet<&'a str>> {
     let mut keys = BTreeSet::new();
     for call in scope.calls() {
         let Some(functor) = functor_of(call).filter(|functor| functor.name.starts_with("json_")) else {
@@ -273,11 +318,11 @@ fn keys_of(scope: &Scope<'_>, possible: &Possible) -> Option<BTreeSet<String>> {
                 continue;
             }
             if let Some(text) = scope.literal(argument) {
-                keys.insert(text.to_owned());
+                keys.insert(text);
             } else {
                 let texts = possible.text(scope, argument);
                 let known = texts.known()?;
-                keys.extend(known.iter().map(|&text| scope.program.pool.text(text).to_owned()));
+                keys.extend(known.iter().map(|&text| scope.program.pool.text(text)));
             }
         }
     }
