@@ -129,9 +129,12 @@ impl Search<'_> {
 mod tests {
     use super::*;
 
+    /// Size, edges, components.
+    type Row<'r> = (usize, &'r [(u32, u32)], &'r [&'r [u32]]);
+
     #[test]
     fn what_needs_each_other_is_one_and_comes_after_what_it_reads() {
-        let rows: [(usize, &[(u32, u32)], &[&[u32]]); 5] = [
+        let rows: [Row<'_>; 5] = [
             (3, &[], &[&[0], &[1], &[2]]),
             (3, &[(0, 1), (1, 2)], &[&[2], &[1], &[0]]),
             (4, &[(0, 1), (1, 2), (2, 0), (3, 0)], &[&[0, 1, 2], &[3]]),

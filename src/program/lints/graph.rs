@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use foldhash::fast::FixedState;
 
-use crate::program::{Literal, Origin, Program, RelationId, Rule};
+use crate::program::{Literal, Origin, Program, RelationId};
 
 /// Relations of the prelude that lints ask of what leads to them.
 const ASKED: [&str; 5] = ["ToolResult", "Actions", "ActionRecord", "CurrentDepends", "ReachableFrom"];
@@ -76,8 +76,8 @@ crepe::crepe! {
     Leads(a, c) <- Leads(b, c), Plain(a, b);
 }
 
-/// Asks the graph of a program. `hopeless` rules cannot fire whatever their relations hold.
-pub(crate) fn close(program: &Program, roots: &[&str], hopeless: &dyn Fn(&Rule) -> bool) -> Graph {
+/// Asks the graph of a program. `hopeless` says of each rule whether it cannot fire whatever its relations hold.
+pub(crate) fn close(program: &Program, roots: &[&str], hopeless: &[bool]) -> Graph {
     let mut runtime = Crepe::new();
     let named = |name: &str| program.relation(name).map(|id| id.0);
     runtime.extend(named("IsAuthorized").map(Allow));
@@ -113,7 +113,7 @@ pub(crate) fn close(program: &Program, roots: &[&str], hopeless: &dyn Fn(&Rule) 
 /// The relations that somebody else fills, or of which a rule can fire: all relations that it reads as they are can have
 /// tuples. Rules that join several relations of their own stratum cost a walk over all of them in each round where the
 /// rules are compiled in, so each rule counts down the conditions that it waits for instead.
-fn possible(program: &Program, hopeless: &dyn Fn(&Rule) -> bool) -> BTreeSet<RelationId> {
+fn possible(program: &Program, hopeless: &[bool]) -> BTreeSet<RelationId> {
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); program.relations.len()];
     let mut waits: Vec<usize> = Vec::with_capacity(program.rules.len());
     let ids = (0..).map(RelationId).zip(&program.relations);
@@ -127,7 +127,7 @@ fn possible(program: &Program, hopeless: &dyn Fn(&Rule) -> bool) -> BTreeSet<Rel
                 conditions += 1;
             }
         }
-        let is_hopeless = hopeless(rule);
+        let is_hopeless = hopeless.get(number) == Some(&true);
         open.extend((conditions == 0 && !is_hopeless).then_some(rule.head.relation));
         waits.push(if is_hopeless { usize::MAX } else { conditions });
     }

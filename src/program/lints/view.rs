@@ -119,11 +119,14 @@ pub(crate) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(crate) fn new(program: &'a Program, units: &'a [Unit]) -> Self {
-        let columns = Columns::of(program);
-        let hopeless = |rule: &Rule| {
-            let scope = Scope::new(program, rule);
-            Possible::of(&scope, &columns).is_contradictory() || numbers_contradict(&scope)
-        };
+        let scopes: Vec<Scope<'a>> = program.rules.iter().map(|rule| Scope::new(program, rule)).collect();
+        let columns = Columns::of(program, &scopes);
+        let possible: Vec<Possible> = scopes.iter().map(|scope| Possible::of(scope, &columns)).collect();
+        let hopeless: Vec<bool> = scopes
+            .iter()
+            .zip(&possible)
+            .map(|(scope, possible)| possible.is_contradictory() || numbers_contradict(scope))
+            .collect();
         let graph = graph::close(program, &OPEN, &hopeless);
         let mut view = Self {
             program,
@@ -135,12 +138,12 @@ impl<'a> View<'a> {
             derived: program.rules.iter().map(|rule| rule.head.relation).collect(),
             terms: BTreeMap::new(),
         };
-        view.read_rules(units);
+        view.read_rules(units, scopes.into_iter().zip(possible));
         view.read_keys();
         view
     }
 
-    fn read_rules(&mut self, units: &'a [Unit]) {
+    fn read_rules(&mut self, units: &'a [Unit], scopes: impl Iterator<Item = (Scope<'a>, Possible)>) {
         let mut written = BTreeMap::new();
         for rule in units.iter().flat_map(rules_of) {
             if rule.span.file != PRELUDE_FILE && rule.body.is_some() {
@@ -153,12 +156,11 @@ impl<'a> View<'a> {
         }
         let fired: BTreeMap<_, _> =
             self.program.decision_rules.iter().map(|decision| (decision.fired, decision)).collect();
-        for rule in &self.program.rules {
+        for (scope, possible) in scopes {
+            let rule = scope.rule;
             let derives =
                 matches!(&rule.body[..], [Literal::Positive(atom)] if fired.contains_key(&atom.relation));
             let Some(&written) = written.get(&rule.span).filter(|_| !derives) else { continue };
-            let scope = Scope::new(self.program, rule);
-            let possible = Possible::of(&scope, &self.columns);
             let head = rule.head.relation;
             let side = match (self.graph.grants.contains(&head), self.graph.denies.contains(&head)) {
                 (true, true) => Side::Both,
