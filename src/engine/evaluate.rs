@@ -144,7 +144,7 @@ impl Engine {
             return Err(error.clone());
         }
         progress.seen.resize(program.relations.len(), 0);
-        let needed = needed(program, roots);
+        let needed = program.needed(roots);
         let strata: Vec<_> =
             program.strata.iter().filter(|stratum| self.kept(stratum) && wanted(stratum, &needed)).collect();
         let mut pass = Pass::new(self, program, database, lineage, budget);
@@ -168,8 +168,8 @@ impl Engine {
         roots: &[RelationId],
         budget: Budget,
     ) -> Result<(), EvalError> {
-        let needed = needed(program, roots);
-        let fed = self::needed(program, fed);
+        let needed = program.needed(roots);
+        let fed = program.needed(fed);
         let done = |stratum: &Stratum| self.kept(stratum) && wanted(stratum, &fed);
         let mut pass = Pass::new(self, program, database, lineage, budget);
         program
@@ -508,17 +508,6 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Relations that the roots need, by relation.
-fn needed(program: &Program, roots: &[RelationId]) -> Vec<bool> {
-    let mut needed = vec![false; program.relations.len()];
-    for &relation in roots.iter().filter_map(|root| program.needs.get(root.0 as usize)).flatten() {
-        if let Some(slot) = needed.get_mut(relation.0 as usize) {
-            *slot = true;
-        }
-    }
-    needed
-}
-
 fn wanted(stratum: &Stratum, needed: &[bool]) -> bool {
     stratum.relations.iter().any(|relation| needed.get(relation.0 as usize) == Some(&true))
 }
@@ -550,40 +539,45 @@ fn session_relations(program: &Program, facts: &[RelationId]) -> Vec<bool> {
             *slot = true;
         }
     }
-    loop {
-        let grows = |literal: &Literal| match literal {
-            Literal::Positive(atom) => session.get(atom.relation.0 as usize) == Some(&true),
-            Literal::Test(_) => true,
-            Literal::Negative(_) | Literal::Aggregate(_) => false,
-        };
-        let falls = |rule: &&crate::program::Rule| {
-            session.get(rule.head.relation.0 as usize) == Some(&true) && !rule.body.iter().all(grows)
-        };
-        let Some(head) = program.rules.iter().find(falls).map(|rule| rule.head.relation) else {
-            return session;
-        };
-        if let Some(slot) = session.get_mut(head.0 as usize) {
-            *slot = false;
+    // A relation that falls takes those down that read it.
+    let mut readers: Vec<Vec<RelationId>> = vec![Vec::new(); program.relations.len()];
+    let mut fallen = Vec::new();
+    for rule in &program.rules {
+        let head = rule.head.relation;
+        for literal in &rule.body {
+            match literal {
+                Literal::Positive(atom) => {
+                    let at = atom.relation.0 as usize;
+                    readers.get_mut(at).into_iter().for_each(|list| list.push(head));
+                    fallen.extend((session.get(at) != Some(&true)).then_some(head));
+                }
+                Literal::Test(_) => {}
+                Literal::Negative(_) | Literal::Aggregate(_) => fallen.push(head),
+            }
         }
     }
+    while let Some(relation) = fallen.pop() {
+        let at = relation.0 as usize;
+        if session.get_mut(at).is_some_and(std::mem::take) {
+            fallen.extend(readers.get(at).into_iter().flatten());
+        }
+    }
+    session
 }
 
 /// Whether a relation can hold more once the session has gone on: it needs session facts or the lineage.
 fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
-    let lineage = |relation: &RelationId| {
-        program.schema(*relation).is_some_and(|schema| {
-            matches!(
-                schema.origin,
-                Origin::Lineage(
-                    LineageRelation::Edge
-                        | LineageRelation::EdgeData
-                        | LineageRelation::CurrentDepends
-                        | LineageRelation::ReachableFrom
-                )
-            )
-        })
-    };
-    let grows =
-        |needs: &Vec<RelationId>| needs.iter().any(|need| session_facts.contains(need) || lineage(need));
-    program.needs.iter().map(grows).collect()
+    let lineage =
+        (0..).map(RelationId).zip(&program.relations).filter(|(_, relation)| match relation.origin {
+            Origin::Lineage(
+                LineageRelation::Edge
+                | LineageRelation::EdgeData
+                | LineageRelation::CurrentDepends
+                | LineageRelation::ReachableFrom,
+            ) => true,
+            Origin::Host | Origin::Rules => false,
+        });
+    let mut sources: Vec<RelationId> = lineage.map(|(id, _)| id).collect();
+    sources.extend(session_facts);
+    program.affected(&sources)
 }

@@ -14,6 +14,7 @@ mod calls;
 mod clash;
 mod classes;
 mod codes;
+mod components;
 mod decisions;
 mod declarations;
 mod describe;
@@ -208,9 +209,8 @@ pub struct Program {
     pub lineage_rules: Vec<Rule>,
     /// The rules of decision relations, in the order of the files and lines.
     pub decision_rules: Vec<DecisionRule>,
-    /// For each relation, the relations that its rules read, directly or through others (itself included), in
-    /// ascending order: what has to be evaluated for it.
-    pub needs: Vec<Vec<RelationId>>,
+    /// For each relation, the relations that its rules read, in ascending order.
+    pub reads: Vec<Vec<RelationId>>,
     /// The constants of the rules.
     pub pool: Pool,
     /// `.input`, `.output` and `.printsize` of the files, the prelude's aside, in the order of the text.
@@ -219,20 +219,46 @@ pub struct Program {
     pub warnings: Vec<Diagnostic>,
     /// `sha256:…` over the policy texts (the prelude is the version's).
     pub digest: String,
+    // Invariant: says of each relation's name where it stands.
+    names: BTreeMap<String, RelationId>,
 }
 
 impl Program {
     /// The relation of that name.
     #[must_use]
     pub fn relation(&self, name: &str) -> Option<RelationId> {
-        let at = self.relations.iter().position(|relation| relation.name == name)?;
-        u32::try_from(at).ok().map(RelationId)
+        self.names.get(name).copied()
     }
 
     /// What was declared for a relation.
     #[must_use]
     pub fn schema(&self, id: RelationId) -> Option<&Relation> {
         self.relations.get(id.0 as usize)
+    }
+
+    /// For each relation, whether it has to be evaluated for one of the roots: it is one, or their rules read it,
+    /// directly or through others. Costs as much as what is needed reads.
+    #[must_use]
+    pub fn needed(&self, roots: &[RelationId]) -> Vec<bool> {
+        let mut needed = vec![false; self.relations.len()];
+        let mut open = roots.to_vec();
+        while let Some(at) = open.pop() {
+            let slot = needed.get_mut(at.0 as usize);
+            if slot.is_some_and(|slot| !std::mem::replace(slot, true)) {
+                open.extend(self.reads.get(at.0 as usize).into_iter().flatten());
+            }
+        }
+        needed
+    }
+
+    /// For each relation, whether it can change once one of the sources does: it is one, or its rules read one, directly
+    /// or through others.
+    #[must_use]
+    pub fn affected(&self, sources: &[RelationId]) -> Vec<bool> {
+        let readers = (0_u32..).zip(&self.reads);
+        let steps = readers.flat_map(|(reader, read)| read.iter().map(move |read| (read.0, reader)));
+        let reached = analysis::reached(sources.iter().map(|source| source.0), steps);
+        (0..).take(self.relations.len()).map(|at: u32| reached.contains(&at)).collect()
     }
 }
 
@@ -383,8 +409,8 @@ fn checked(
     let stratified = findings.errors() == before;
     decision_rules.sort_by_key(|rule| rule.span);
     let ordered = stratified.then(|| strata::order(&schema, &built, &lineage_rules, &mut findings));
-    let Schema { types, relations, type_names, .. } = schema;
-    let Some((strata, needs)) = ordered.filter(|_| findings.errors() == 0) else {
+    let Schema { types, relations, type_names, relation_names: names, .. } = schema;
+    let Some((strata, reads)) = ordered.filter(|_| findings.errors() == 0) else {
         let findings = lints::silence(&units, &sources, findings.sorted());
         let outcome = Err(Box::new(Remains { sources, types, relations, findings }));
         return Checked { units, type_names, told, outcome };
@@ -396,12 +422,13 @@ fn checked(
         strata,
         lineage_rules,
         decision_rules,
-        needs,
+        reads,
         pool,
         directives: units.iter().skip(1).flat_map(directives).cloned().collect(),
         warnings: Vec::new(),
         digest: digest(&sources),
         sources,
+        names,
     };
     lints::lint(&program, &units, &mut findings);
     program.warnings = lints::silence(&units, &program.sources, findings.sorted());

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::program::analysis::{self, Graph};
+use crate::program::analysis;
+use crate::program::components::{Edges, components, edges, from, numbered};
 use crate::program::findings::Findings;
 use crate::program::normalise;
 use crate::program::schema::{PRELUDE_FILE, Schema};
@@ -47,25 +48,32 @@ pub(crate) fn check<'a>(
     rules.for_each(|rule| reads_of(rule, schema, &mut reads));
     let pair = |read: &Read| (read.head.0, read.body.0);
     let complete = reads.iter().filter(|read| read.reading != Reading::Plain).map(pair);
-    let relations = u32::try_from(schema.relations.len()).unwrap_or(u32::MAX);
-    let graph = analysis::close(relations, reads.iter().map(pair), complete);
+    let broken = analysis::broken(&edges(schema.relations.len(), reads.iter().map(pair)), complete);
+    let told: BTreeSet<Span> = reads
+        .iter()
+        .filter(|read| broken.contains(&pair(read)) && schema.relation_name(read.head) != "DenialReason")
+        .map(|read| read.span)
+        .collect();
+    let by_head = by_head(&reads);
     for read in &reads {
-        let is_broken = read.reading != Reading::Plain && graph.broken.contains(&pair(read));
-        if is_broken && !is_twin(read, &reads, &graph, schema) {
-            findings.push(unstratified(read, &reads, schema));
+        // A rule of `Unauthorized` stands for one of `DenialReason` too: the circle is told of once.
+        let is_twin = schema.relation_name(read.head) == "DenialReason" && told.contains(&read.span);
+        if read.reading != Reading::Plain && broken.contains(&pair(read)) && !is_twin {
+            findings.push(unstratified(read, &by_head, schema));
         }
     }
-    check_gates(&reads, &graph, schema, findings);
+    check_gates(&reads, &by_head, schema, findings);
 }
 
-/// Whether the read is told of under `Unauthorized` already: a rule of that stands for one of `DenialReason` too.
-fn is_twin(read: &Read, reads: &[Read], graph: &Graph, schema: &Schema) -> bool {
-    let told = |other: &Read| {
-        other.span == read.span
-            && other.head != read.head
-            && graph.broken.contains(&(other.head.0, other.body.0))
-    };
-    schema.relation_name(read.head) == "DenialReason" && reads.iter().any(told)
+/// The reads by the relation whose rules read, in the order of the text.
+type ByHead = BTreeMap<RelationId, Vec<Read>>;
+
+fn by_head(reads: &[Read]) -> ByHead {
+    let mut found = ByHead::new();
+    for read in reads {
+        found.entry(read.head).or_default().push(*read);
+    }
+    found
 }
 
 fn reads_of(rule: &ast::Rule, schema: &Schema, into: &mut Vec<Read>) {
@@ -122,7 +130,7 @@ fn atoms_in<'a>(term: &'a ast::Term, into: &mut Vec<(&'a ast::Atom, Reading)>) {
     normalise::parts(term).into_iter().for_each(|part| atoms_in(part, into));
 }
 
-fn unstratified(read: &Read, reads: &[Read], schema: &Schema) -> Diagnostic {
+fn unstratified(read: &Read, reads: &ByHead, schema: &Schema) -> Diagnostic {
     let name = |id: RelationId| format!("`{}`", schema.relation_name(id));
     let (what, how) = match read.reading {
         Reading::Negated | Reading::Plain => ("negated", "not "),
@@ -167,7 +175,7 @@ fn unstratified(read: &Read, reads: &[Read], schema: &Schema) -> Diagnostic {
 }
 
 /// The shortest way from one relation to another, in the order of the text.
-fn shortest(from: RelationId, to: RelationId, reads: &[Read]) -> Vec<Read> {
+fn shortest(from: RelationId, to: RelationId, reads: &ByHead) -> Vec<Read> {
     let mut came: BTreeMap<RelationId, Read> = BTreeMap::new();
     let mut open = VecDeque::from([from]);
     let mut passed = BTreeSet::from([from]);
@@ -175,7 +183,7 @@ fn shortest(from: RelationId, to: RelationId, reads: &[Read]) -> Vec<Read> {
         if at == to {
             break;
         }
-        for read in reads.iter().filter(|read| read.head == at) {
+        for read in reads.get(&at).into_iter().flatten() {
             if passed.insert(read.body) {
                 came.insert(read.body, *read);
                 open.push_back(read.body);
@@ -192,15 +200,17 @@ fn shortest(from: RelationId, to: RelationId, reads: &[Read]) -> Vec<Read> {
     path
 }
 
-fn check_gates(reads: &[Read], graph: &Graph, schema: &Schema, findings: &mut Findings) {
+fn check_gates(reads: &[Read], by_head: &ByHead, schema: &Schema, findings: &mut Findings) {
     let find = |name: &str| schema.prelude_relation(name);
     for gate in ["CurrentDependsPolicyRelevant", "ReachableFromPolicyRelevant"] {
+        let steps = reads.iter().map(|read| (read.head.0, read.body.0));
+        let needs = analysis::reached(find(gate).into_iter().map(|gate| gate.0), steps);
         for ancestry in ["CurrentDepends", "ReachableFrom"] {
             let (Some(from), Some(to)) = (find(gate), find(ancestry)) else { continue };
-            if !graph.needs.contains(&(from.0, to.0)) {
+            if !needs.contains(&to.0) {
                 continue;
             }
-            let path = shortest(from, to, reads);
+            let path = shortest(from, to, by_head);
             let Some(first) = path.iter().find(|read| read.rule.file != PRELUDE_FILE) else { continue };
             let mut finding = Diagnostic::error(
                 "E0041",
@@ -235,25 +245,23 @@ fn outer_names(rules: &[Rule], span: Span, schema: &Schema) -> (Vec<String>, Opt
     (Vec::new(), None)
 }
 
-/// The order in which relations are evaluated, and what each needs. Unions of aggregates read what stands around the
-/// aggregate, and that must not lead back to the rule.
+/// The order in which relations are evaluated, and what the rules of each read. Unions of aggregates read what stands
+/// around the aggregate, and that must not lead back to the rule.
 pub(crate) fn order(
     schema: &Schema,
     rules: &[Rule],
     lineage: &[Rule],
     findings: &mut Findings,
 ) -> (Vec<Stratum>, Vec<Vec<RelationId>>) {
-    let mut reads = BTreeSet::new();
+    let mut pairs = Vec::new();
     for rule in rules.iter().chain(lineage) {
-        relations_of(&rule.body, &mut |body| {
-            reads.insert((rule.head.relation.0, body.0));
-        });
+        relations_of(&rule.body, &mut |body| pairs.push((rule.head.relation.0, body.0)));
     }
-    let relations = u32::try_from(schema.relations.len()).unwrap_or(u32::MAX);
+    let reads = edges(schema.relations.len(), pairs.into_iter());
     let (complete, places) = aggregated(rules);
-    let graph = analysis::close(relations, reads.iter().copied(), complete.iter().copied());
+    let broken = analysis::broken(&reads, complete.iter().copied());
     for (pair, span) in complete.iter().zip(places) {
-        if graph.broken.contains(pair) {
+        if broken.contains(pair) {
             let message = "`;` inside an aggregate is not supported where the rule is recursive";
             let (outer, recursive) = outer_names(rules, span, schema);
             let finding = Diagnostic::error("E0006", span, message)
@@ -261,21 +269,33 @@ pub(crate) fn order(
             findings.push(finding);
         }
     }
-    let mut needs = vec![Vec::new(); schema.relations.len()];
-    for &(from, to) in &graph.needs {
-        if let Some(list) = needs.get_mut(from as usize) {
-            list.push(RelationId(to));
+    let mut own: Vec<Vec<(Span, RuleId)>> = vec![Vec::new(); schema.relations.len()];
+    for (id, rule) in (0..).map(RuleId).zip(rules) {
+        if let Some(list) = own.get_mut(rule.head.relation.0 as usize) {
+            list.push((rule.span, id));
         }
     }
-    let mut groups: BTreeMap<(usize, RelationId), Vec<RelationId>> = BTreeMap::new();
-    for (at, list) in (0..relations).zip(&needs) {
-        let together = |&other: &RelationId| graph.needs.contains(&(other.0, at));
-        // A relation that needs another one needs more relations than that one, unless both need each other.
-        let first = list.iter().copied().find(together).unwrap_or(RelationId(at));
-        groups.entry((list.len(), first)).or_default().push(RelationId(at));
+    let groups = by_height(&reads).into_iter();
+    let strata = groups.filter_map(|group| stratum(&group, schema, &own, &reads)).collect();
+    let reads = reads.into_iter().map(|list| list.into_iter().map(RelationId).collect()).collect();
+    (strata, reads)
+}
+
+/// The components of the graph, the lower before the higher: a component is higher than all that it reads.
+fn by_height(reads: &Edges) -> Vec<Vec<u32>> {
+    let components = components(reads);
+    let of = numbered(reads.len(), &components);
+    let mut heights: Vec<usize> = Vec::with_capacity(components.len());
+    for component in &components {
+        let read = component.iter().flat_map(|&at| from(reads, at));
+        // What is read and has no height yet is of the component itself.
+        let below = read.filter_map(|&at| heights.get(*of.get(at as usize)?));
+        let height = below.max().map_or(0, |height| height + 1);
+        heights.push(height);
     }
-    let strata = groups.into_values().filter_map(|group| stratum(group, schema, rules, &reads)).collect();
-    (strata, needs)
+    let mut ordered: Vec<(usize, Vec<u32>)> = heights.into_iter().zip(components).collect();
+    ordered.sort();
+    ordered.into_iter().map(|(_, component)| component).collect()
 }
 
 /// What the rules aggregate over, and where.
@@ -294,21 +314,21 @@ fn aggregated(rules: &[Rule]) -> (Vec<(u32, u32)>, Vec<Span>) {
 }
 
 fn stratum(
-    relations: Vec<RelationId>,
+    component: &[u32],
     schema: &Schema,
-    rules: &[Rule],
-    reads: &BTreeSet<(u32, u32)>,
+    rules: &[Vec<(Span, RuleId)>],
+    reads: &Edges,
 ) -> Option<Stratum> {
-    let numbered = rules.iter().enumerate().filter(|(_, rule)| relations.contains(&rule.head.relation));
-    let mut own: Vec<(Span, RuleId)> =
-        numbered.map(|(at, rule)| (rule.span, RuleId(u32::try_from(at).unwrap_or(u32::MAX)))).collect();
+    let relations: Vec<RelationId> = component.iter().copied().map(RelationId).collect();
+    let rules_of = |&at: &u32| rules.get(at as usize).into_iter().flatten().copied();
+    let mut own: Vec<(Span, RuleId)> = component.iter().flat_map(rules_of).collect();
     own.sort();
     let from_host =
         |id: &RelationId| schema.relation(*id).is_some_and(|relation| relation.origin == Origin::Host);
     if own.is_empty() && relations.iter().all(from_host) {
         return None;
     }
-    let recursive = relations.iter().any(|a| relations.iter().any(|b| reads.contains(&(a.0, b.0))));
+    let recursive = component.len() > 1 || component.iter().any(|&at| from(reads, at).contains(&at));
     Some(Stratum { relations, rules: own.into_iter().map(|(_, id)| id).collect(), recursive })
 }
 

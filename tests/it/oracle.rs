@@ -25,11 +25,10 @@ type Bindings = BTreeMap<VariableId, Value>;
 
 /// The model, or that an evaluation error was met on the way.
 pub(crate) fn evaluate(program: &Program, given: &Facts, roots: &[RelationId]) -> Result<Facts, ()> {
-    let needed: BTreeSet<RelationId> =
-        roots.iter().flat_map(|root| program.needs[root.0 as usize].iter().copied()).collect();
+    let needed = program.needed(roots);
     let mut oracle = Oracle { program, facts: given.clone(), failed: false };
     for stratum in &program.strata {
-        if !stratum.relations.iter().any(|relation| needed.contains(relation)) {
+        if !stratum.relations.iter().any(|relation| needed[relation.0 as usize]) {
             continue;
         }
         // What the engine answers from the lineage is derived here by the rules that the prelude states for it.

@@ -1,6 +1,6 @@
 //! `// gatelog: allow(CODE)`: warnings that the author has seen and wants no more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::CODES;
 use crate::program::include::Unit;
@@ -21,7 +21,7 @@ struct Allow {
 /// the statement that stands below it without a blank line between; among the first lines of a file, with a blank line
 /// after them, for the whole file.
 pub(crate) fn silence(units: &[Unit], sources: &Sources, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let mut found = found;
+    let mut silenced: BTreeMap<Span, BTreeSet<&'static str>> = BTreeMap::new();
     let mut added = Vec::new();
     for unit in units {
         let allows = unit.program.comments.iter().filter_map(|comment| read(comment.span, sources));
@@ -33,19 +33,27 @@ pub(crate) fn silence(units: &[Unit], sources: &Sources, found: Vec<Diagnostic>)
                 added.push(finding);
                 continue;
             };
-            let codes = known(&allow, &mut added);
-            let silent = |finding: &Diagnostic| {
-                let span = finding.primary.span;
-                let is_inside =
-                    span.file == reach.file && reach.start <= span.start && span.start < reach.end;
-                finding.severity == Severity::Warning && codes.contains(finding.code) && is_inside
-            };
-            found.retain(|finding| !silent(finding));
+            silenced.entry(reach).or_default().extend(known(&allow, &mut added));
         }
     }
+    let mut found = without(found, &silenced);
     found.extend(added);
     found.sort_by(|a, b| (a.primary.span, a.code, &a.message).cmp(&(b.primary.span, b.code, &b.message)));
     found
+}
+
+/// The findings, in the order of the text, but for warnings of these codes at these places.
+fn without(found: Vec<Diagnostic>, silenced: &BTreeMap<Span, BTreeSet<&'static str>>) -> Vec<Diagnostic> {
+    let mut silent = vec![false; found.len()];
+    for (reach, codes) in silenced {
+        let place = |finding: &Diagnostic| (finding.primary.span.file, finding.primary.span.start);
+        let first = found.partition_point(|finding| place(finding) < (reach.file, reach.start));
+        let last = found.partition_point(|finding| place(finding) < (reach.file, reach.end));
+        for (finding, silent) in found.iter().zip(&mut silent).take(last).skip(first) {
+            *silent |= finding.severity == Severity::Warning && codes.contains(finding.code);
+        }
+    }
+    found.into_iter().zip(silent).filter(|(_, silent)| !silent).map(|(finding, _)| finding).collect()
 }
 
 /// `// gatelog: allow(W0001, W0002)`
@@ -72,12 +80,12 @@ fn inner(comment: Span, start: usize, end: usize) -> Span {
 }
 
 /// The codes that are codes of warnings; the others are reported.
-fn known<'a>(allow: &'a Allow, added: &mut Vec<Diagnostic>) -> BTreeSet<&'a str> {
+fn known(allow: &Allow, added: &mut Vec<Diagnostic>) -> BTreeSet<&'static str> {
     let mut codes = BTreeSet::new();
     for (code, span) in &allow.codes {
         let warnings = || CODES.iter().map(|&(code, _)| code).filter(|code| code.starts_with('W'));
-        if warnings().any(|known| known == code) {
-            codes.insert(code.as_str());
+        if let Some(known) = warnings().find(|known| known == code) {
+            codes.insert(known);
             continue;
         }
         let is_error = CODES.iter().any(|&(known, _)| known == code);
@@ -98,19 +106,16 @@ fn known<'a>(allow: &'a Allow, added: &mut Vec<Diagnostic>) -> BTreeSet<&'a str>
 /// What an allow counts for.
 fn reach(unit: &Unit, allow: &Allow, sources: &Sources) -> Option<Span> {
     let text = &sources.file(allow.span.file).text;
-    let mut before = 0;
-    for span in unit.program.items.iter().map(span_of) {
-        if span.start >= allow.span.end {
-            let between = text.get(allow.span.end as usize..span.start as usize)?;
-            if !has_blank_line(between) && leads(text, allow.span) {
-                return Some(Span { start: before, ..span });
-            }
-            let is_first = before == 0 && leads(text, allow.span);
-            return is_first.then(|| whole(allow.span, text));
-        }
-        before = span.end;
+    let items = &unit.program.items;
+    let after = items.partition_point(|item| span_of(item).start < allow.span.end);
+    let span = span_of(items.get(after)?);
+    let before = after.checked_sub(1).and_then(|at| items.get(at)).map_or(0, |item| span_of(item).end);
+    let between = text.get(allow.span.end as usize..span.start as usize)?;
+    if !has_blank_line(between) && leads(text, allow.span) {
+        return Some(Span { start: before, ..span });
     }
-    None
+    let is_first = before == 0 && leads(text, allow.span);
+    is_first.then(|| whole(allow.span, text))
 }
 
 fn has_blank_line(between: &str) -> bool {

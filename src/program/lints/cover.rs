@@ -3,12 +3,12 @@
 //! One rule covers another if its conditions, with its variables renamed, are all among the other's. This is found by
 //! trying, for so many steps; what is not found in them is not reported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::findings::Findings;
 use crate::program::lints::scope::Scope;
 use crate::program::lints::view::{Looked, View};
-use crate::program::{Atom, Comparison, DecisionKind, Literal, Operator, Term, VariableId};
+use crate::program::{Atom, Comparison, DecisionKind, Literal, Operator, RelationId, Term, VariableId};
 use crate::source::{Diagnostic, Span};
 use crate::value::{Kind, Word};
 
@@ -24,11 +24,12 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     for looked in view.decisions(&[DecisionKind::Allow, DecisionKind::Ask, DecisionKind::Deny]) {
         others.entry(looked.rule().span).or_default().push(looked);
     }
+    let denies = Denies::new(denies, others.values().flatten().copied());
     let mut steps = ALL_STEPS;
     for (span, alternatives) in others {
         let mut first = None;
         let is_covered = alternatives.iter().all(|looked| {
-            let by = denies.iter().find(|deny| {
+            let by = denies.near(looked).into_iter().find(|deny| {
                 deny.rule().span != span
                     && covers(deny, looked, &mut steps)
                     // Of two that cover each other, the later one is told of.
@@ -40,6 +41,101 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
         let (true, Some(by), Some(looked)) = (is_covered, first, alternatives.first()) else { continue };
         findings.push(finding(looked, span, by));
     }
+}
+
+/// Something in a rule that each rule which it covers has as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Read(RelationId),
+    Negated(RelationId),
+    /// By its word.
+    Constant(u64),
+}
+
+/// Denies by the mark of each that the fewest rules have.
+struct Denies<'v, 'a> {
+    list: Vec<&'v Looked<'a>>,
+    marked: BTreeMap<Mark, Vec<usize>>,
+    /// Those without a mark.
+    plain: Vec<usize>,
+}
+
+impl<'v, 'a> Denies<'v, 'a> {
+    fn new(list: Vec<&'v Looked<'a>>, others: impl Iterator<Item = &'v Looked<'a>>) -> Self
+    where
+        'a: 'v,
+    {
+        let mut counts: BTreeMap<Mark, usize> = BTreeMap::new();
+        for mark in others.flat_map(|looked| marks(looked, Having::Any)) {
+            *counts.entry(mark).or_default() += 1;
+        }
+        let mut denies = Self { list, marked: BTreeMap::new(), plain: Vec::new() };
+        for (at, looked) in denies.list.iter().enumerate() {
+            let own = marks(looked, Having::Kept).into_iter();
+            match own.min_by_key(|mark| counts.get(mark).copied().unwrap_or(0)) {
+                Some(mark) => denies.marked.entry(mark).or_default().push(at),
+                None => denies.plain.push(at),
+            }
+        }
+        denies
+    }
+
+    /// The denies that may cover the rule, in the order in which they were checked.
+    fn near(&self, looked: &Looked<'a>) -> Vec<&'v Looked<'a>> {
+        let marked = marks(looked, Having::Any);
+        let marked = marked.iter().filter_map(|mark| self.marked.get(mark)).flatten();
+        let mut near: Vec<usize> = marked.chain(&self.plain).copied().collect();
+        near.sort_unstable();
+        near.into_iter().filter_map(|at| self.list.get(at).copied()).collect()
+    }
+}
+
+/// Which marks of a rule are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Having {
+    /// All.
+    Any,
+    /// Those that stand in every rule that it covers: not `IsTool`, for which a call can stand, nor numbers that
+    /// another number implies.
+    Kept,
+}
+
+fn marks(looked: &Looked<'_>, having: Having) -> BTreeSet<Mark> {
+    let mut found = BTreeSet::new();
+    let mut terms: Vec<&Term> = looked.rule().head.terms.iter().filter(|_| having == Having::Any).collect();
+    for literal in &looked.rule().body {
+        match literal {
+            Literal::Positive(atom) => {
+                if having == Having::Any || looked.scope.name(atom.relation) != "IsTool" {
+                    found.insert(Mark::Read(atom.relation));
+                }
+                terms.extend(&atom.terms);
+            }
+            Literal::Negative(atom) => {
+                found.insert(Mark::Negated(atom.relation));
+                terms.extend(&atom.terms);
+            }
+            Literal::Test(test) => {
+                let is_kept = having == Having::Any
+                    || matches!(test.operator, Operator::Equal | Operator::NotEqual)
+                    || !matches!(test.right, Term::Constant(_));
+                terms.push(&test.left);
+                terms.extend(is_kept.then_some(&test.right));
+            }
+            Literal::Aggregate(_) => {}
+        }
+    }
+    while let Some(term) = terms.pop() {
+        match term {
+            Term::Constant(word) => {
+                found.insert(Mark::Constant(word.0));
+            }
+            Term::Construct(_, inner) => terms.extend(inner),
+            Term::Call(call) => terms.extend(&call.arguments),
+            Term::Variable(_) | Term::Wildcard => {}
+        }
+    }
+    found
 }
 
 fn finding(looked: &Looked<'_>, span: Span, by: Span) -> Diagnostic {

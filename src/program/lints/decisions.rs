@@ -270,11 +270,15 @@ fn gates(view: &View<'_>, findings: &mut Findings) {
 fn gate(view: &View<'_>, name: &str) -> Option<(Set<Target>, Span)> {
     let relation = view.program.relation(name)?;
     let mut found: Option<(Set<Target>, Span)> = None;
+    let own: Vec<&Looked<'_>> =
+        view.rules.iter().filter(|looked| looked.rule().head.relation == relation).collect();
+    // Both are in the order in which the rules were checked, and some rules are not looked at.
+    let mut own = own.into_iter().peekable();
     for rule in view.program.rules.iter().filter(|rule| rule.head.relation == relation) {
         if rule.span.file == PRELUDE_FILE {
             continue;
         }
-        let looked = view.rules.iter().find(|looked| std::ptr::eq(looked.rule(), rule));
+        let looked = own.next_if(|looked| std::ptr::eq(looked.rule(), rule));
         let targets = looked.map_or(Set::All, Looked::any_target);
         match &mut found {
             Some((all, _)) => {

@@ -3,12 +3,15 @@
 //! A rule is tried with the fields missing: functors give what they give on a miss, and each test comes out true, false,
 //! without a value, or unknown.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use crate::functor::{self, Argument, Cache, Mode, Output};
 use crate::program::findings::Findings;
+use crate::program::lints::absence::Absences;
 use crate::program::lints::scope::{Scope, Source, calls_of, functor_of};
-use crate::program::lints::values::{Set, Target};
-use crate::program::lints::view::{Looked, Side, View, variable};
-use crate::program::{Call, Comparison, DecisionKind, Function, Literal, Operator, Term, VariableId};
+use crate::program::lints::view::{Keys, Looked, Side, View, variable};
+use crate::program::{Call, Comparison, Function, Literal, Operator, Term, VariableId};
 use crate::source::{Diagnostic, Span};
 use crate::value::{Kind, Symbol, Word};
 
@@ -17,10 +20,10 @@ const DEPTH: usize = 24;
 
 /// One field that a rule reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
+struct Field<'a> {
     /// The text that it is read from.
     text: VariableId,
-    key: String,
+    key: &'a str,
 }
 
 /// What a term is when fields are missing.
@@ -42,15 +45,26 @@ enum Outcome {
 
 /// Warns of fields whose absence decides.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
+    let absences = absences(view);
     for looked in view.rules.iter().filter(|looked| !looked.is_hopeless()) {
-        looked.rule().body.iter().for_each(|literal| look(view, looked, literal, findings));
+        looked.rule().body.iter().for_each(|literal| look(&absences, looked, literal, findings));
     }
 }
 
+/// What every look at a literal needs to know of the policy.
+pub(crate) fn absences<'v, 'a>(view: &'v View<'a>) -> Absences<'v, 'a> {
+    Absences::new(view, caught)
+}
+
 /// Looks at one literal of a rule.
-pub(crate) fn look(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
+pub(crate) fn look(
+    absences: &Absences<'_, '_>,
+    looked: &Looked<'_>,
+    literal: &Literal,
+    findings: &mut Findings,
+) {
     match looked.side {
-        Side::Denies => slips(view, looked, literal, findings),
+        Side::Denies => slips(absences, looked, literal, findings),
         Side::Grants => {
             satisfied(looked, literal, findings);
             both_missing(looked, literal, findings);
@@ -60,7 +74,7 @@ pub(crate) fn look(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, find
 }
 
 /// A deny that a missing argument gets past, where some rule allows the call without that argument.
-fn slips(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
+fn slips(absences: &Absences<'_, '_>, looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
     let scope = &looked.scope;
     let (span, fields) = match literal {
         Literal::Test(test) if excludes(scope, test) => {
@@ -83,7 +97,8 @@ fn slips(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut
             }
             Literal::Positive(_) | Literal::Aggregate(_) => false,
         };
-        if !passes || is_caught(view, looked, &field.key) || !is_allowed_without(view, looked, &field.key) {
+        let targets = looked.targets();
+        if !passes || absences.is_caught(targets, field.key) || !absences.is_allowed(targets, field.key) {
             continue;
         }
         let (message, label) = if has_no_value(scope, literal, field) {
@@ -110,40 +125,24 @@ fn slips(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut
     }
 }
 
-/// Whether a deny that does the same looks for the absence of the field.
-fn is_caught(view: &View<'_>, looked: &Looked<'_>, key: &str) -> bool {
-    let targets = looked.targets();
-    view.rules.iter().any(|other| {
-        matches!(other.side, Side::Denies | Side::Both)
-            && other.targets().meets(targets)
-            && other.rule().body.iter().any(|literal| match literal {
-                Literal::Test(_) if !other.reads(key) => false,
-                Literal::Test(test) => {
-                    let fields = fields_of(&other.scope, &[&test.left, &test.right]);
-                    let mut own = fields.iter().filter(|field| field.key == key);
-                    own.any(|field| {
-                        outcome(&other.scope, test, std::slice::from_ref(field)) == Outcome::Holds
-                            && !is_definition(test)
-                    })
+/// The keys whose absence the rule looks for: a test holds without them, or a relation that reads them has to be empty.
+fn caught<'a>(view: &View<'a>, looked: &Looked<'a>) -> Keys<'a> {
+    let mut found = BTreeSet::new();
+    for literal in &looked.rule().body {
+        match literal {
+            Literal::Test(test) if !is_definition(test) => {
+                let fields = fields_of(&looked.scope, &[&test.left, &test.right]);
+                for field in fields.iter().filter(|field| looked.reads(field.key)) {
+                    if outcome(&looked.scope, test, std::slice::from_ref(field)) == Outcome::Holds {
+                        found.insert(field.key);
+                    }
                 }
-                Literal::Negative(atom) => view.relation_looks_at(atom.relation, key),
-                Literal::Positive(_) | Literal::Aggregate(_) => false,
-            })
-    })
-}
-
-/// Whether some rule allows an action that this one is about and never looks at the key.
-fn is_allowed_without(view: &View<'_>, looked: &Looked<'_>, key: &str) -> bool {
-    let targets = looked.targets();
-    view.decisions(&[DecisionKind::Allow]).any(|allow| {
-        let both = allow.targets().meets(targets) && !only_others(allow.targets());
-        both && !view.looks_at(allow, key)
-    })
-}
-
-/// Whether the actions are known and none is a call.
-fn only_others(targets: &Set<Target>) -> bool {
-    targets.known().is_some_and(|known| !known.iter().any(|target| matches!(target, Target::Tool(_))))
+            }
+            Literal::Negative(atom) => found.extend(view.keys_of(atom.relation)?.iter()),
+            Literal::Test(_) | Literal::Positive(_) | Literal::Aggregate(_) => {}
+        }
+    }
+    Some(Rc::new(found))
 }
 
 /// Whether the test asks that something is not so: a miss must not come out as such.
@@ -268,7 +267,7 @@ fn both_missing(looked: &Looked<'_>, literal: &Literal, findings: &mut Findings)
 }
 
 /// Whether another literal of the rule fails, or may fail, with the fields missing.
-fn is_ruled_out(looked: &Looked<'_>, span: Span, missing: &[Field]) -> bool {
+fn is_ruled_out(looked: &Looked<'_>, span: Span, missing: &[Field<'_>]) -> bool {
     let scope = &looked.scope;
     looked.rule().body.iter().any(|literal| match literal {
         Literal::Test(test) if test.span == span => false,
@@ -286,12 +285,12 @@ fn is_ruled_out(looked: &Looked<'_>, span: Span, missing: &[Field]) -> bool {
     })
 }
 
-fn touches(scope: &Scope<'_>, terms: &[&Term], missing: &[Field]) -> bool {
+fn touches(scope: &Scope<'_>, terms: &[&Term], missing: &[Field<'_>]) -> bool {
     fields_of(scope, terms).iter().any(|field| missing.contains(field))
 }
 
 /// The fields that the terms are computed from.
-fn fields_of(scope: &Scope<'_>, terms: &[&Term]) -> Vec<Field> {
+fn fields_of<'a>(scope: &Scope<'a>, terms: &[&Term]) -> Vec<Field<'a>> {
     let mut found = Vec::new();
     for term in terms {
         collect(scope, term, DEPTH, &mut found);
@@ -299,7 +298,7 @@ fn fields_of(scope: &Scope<'_>, terms: &[&Term]) -> Vec<Field> {
     found
 }
 
-fn collect(scope: &Scope<'_>, term: &Term, depth: usize, found: &mut Vec<Field>) {
+fn collect<'a>(scope: &Scope<'a>, term: &Term, depth: usize, found: &mut Vec<Field<'a>>) {
     let Some(depth) = depth.checked_sub(1) else { return };
     for meaning in scope.meanings(term) {
         let mut calls = Vec::new();
@@ -318,18 +317,18 @@ fn collect(scope: &Scope<'_>, term: &Term, depth: usize, found: &mut Vec<Field>)
 }
 
 /// The field that a call reads, if it reads one.
-fn field_of(scope: &Scope<'_>, call: &Call) -> Option<Field> {
+fn field_of<'a>(scope: &Scope<'a>, call: &Call) -> Option<Field<'a>> {
     let functor = functor_of(call)?;
     if !functor.name.starts_with("json_") || functor.mode == Mode::Generator {
         return None;
     }
     let text = variable(call.arguments.first())?;
     let key = scope.literal(call.arguments.get(1)?)?;
-    Some(Field { text: scope.class(text), key: key.to_owned() })
+    Some(Field { text: scope.class(text), key })
 }
 
 /// How a comparison comes out with the fields missing.
-fn outcome(scope: &Scope<'_>, test: &Comparison, missing: &[Field]) -> Outcome {
+fn outcome(scope: &Scope<'_>, test: &Comparison, missing: &[Field<'_>]) -> Outcome {
     let left = typed(scope, &test.left, test.kind, missing, DEPTH);
     let right = typed(scope, &test.right, test.kind, missing, DEPTH);
     let (left, right) = match (left, right) {
@@ -362,7 +361,7 @@ fn whole(output: &Output) -> Option<i128> {
     }
 }
 
-fn value(scope: &Scope<'_>, term: &Term, missing: &[Field], depth: usize) -> Missed {
+fn value(scope: &Scope<'_>, term: &Term, missing: &[Field<'_>], depth: usize) -> Missed {
     let Some(depth) = depth.checked_sub(1) else { return Missed::Unknown };
     match term {
         Term::Variable(_) => {
@@ -384,7 +383,7 @@ fn value(scope: &Scope<'_>, term: &Term, missing: &[Field], depth: usize) -> Mis
 }
 
 /// A side of a comparison, or an argument, with its kind: constants are values there.
-fn typed(scope: &Scope<'_>, term: &Term, kind: Kind, missing: &[Field], depth: usize) -> Missed {
+fn typed(scope: &Scope<'_>, term: &Term, kind: Kind, missing: &[Field<'_>], depth: usize) -> Missed {
     match term {
         Term::Constant(word) => constant(scope, *word, kind),
         Term::Variable(_) => {
@@ -409,7 +408,7 @@ fn constant(scope: &Scope<'_>, word: Word, kind: Kind) -> Missed {
 }
 
 /// What a call gives: on a miss its sentinel, else what the functor makes of such values.
-fn result(scope: &Scope<'_>, call: &Call, missing: &[Field], depth: usize) -> Missed {
+fn result(scope: &Scope<'_>, call: &Call, missing: &[Field<'_>], depth: usize) -> Missed {
     let (Function::Functor { id, .. }, Some(functor)) = (call.function, functor_of(call)) else {
         return arguments(scope, call.arguments.iter().zip(&call.kinds), missing, depth)
             .err()
@@ -447,7 +446,7 @@ fn result(scope: &Scope<'_>, call: &Call, missing: &[Field], depth: usize) -> Mi
 fn arguments<'t>(
     scope: &Scope<'_>,
     terms: impl Iterator<Item = (&'t Term, &'t Kind)>,
-    missing: &[Field],
+    missing: &[Field<'_>],
     depth: usize,
 ) -> Result<Vec<Output>, Missed> {
     let mut outputs = Vec::new();
@@ -472,7 +471,7 @@ fn borrow(output: &Output, at: u32) -> Argument<'_> {
 }
 
 /// Whether the literal fails because a term has no value.
-fn has_no_value(scope: &Scope<'_>, literal: &Literal, field: &Field) -> bool {
+fn has_no_value(scope: &Scope<'_>, literal: &Literal, field: &Field<'_>) -> bool {
     let missing = std::slice::from_ref(field);
     let none = |term: &Term| value(scope, term, missing, DEPTH) == Missed::NoValue;
     match literal {
@@ -483,7 +482,7 @@ fn has_no_value(scope: &Scope<'_>, literal: &Literal, field: &Field) -> bool {
 }
 
 /// What the missing field reads as, in words.
-fn sentinel(scope: &Scope<'_>, literal: &Literal, field: &Field) -> String {
+fn sentinel(scope: &Scope<'_>, literal: &Literal, field: &Field<'_>) -> String {
     let Literal::Test(_) = literal else { return "nothing".to_owned() };
     let missing = std::slice::from_ref(field);
     let own = scope.calls().into_iter().find(|call| field_of(scope, call).as_ref() == Some(field));

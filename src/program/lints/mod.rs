@@ -3,6 +3,7 @@
 //! In: a checked program and the texts it came from. Out: warnings, each with why it matters in front of an agent.
 //! Never: an error, or a word about the prelude.
 
+mod absence;
 mod allows;
 mod budget;
 mod cover;

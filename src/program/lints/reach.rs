@@ -1,6 +1,6 @@
 //! Rules that can never fire, and relations that nothing needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::findings::Findings;
 use crate::program::lints::view::{Looked, View};
@@ -34,8 +34,7 @@ fn never(view: &View<'_>, looked: &Looked<'_>, head: Span) -> Option<Diagnostic>
     });
     if let Some(atom) = empty {
         let name = looked.scope.name(atom.relation);
-        let has_rules = view.program.rules.iter().any(|rule| rule.head.relation == atom.relation);
-        let label = if has_rules {
+        let label = if view.derived.contains(&atom.relation) {
             format!("no rule of `{name}` can fire")
         } else {
             format!("`{name}` has no rules and no facts")
@@ -57,13 +56,18 @@ fn never(view: &View<'_>, looked: &Looked<'_>, head: Span) -> Option<Diagnostic>
 
 /// Relations of the policy that lead to no decision.
 fn unused(view: &View<'_>, findings: &mut Findings) {
-    let read_by = |id: RelationId| {
-        view.program.rules.iter().any(|rule| rule.head.relation != id && reads(&rule.body, id))
-    };
+    let mut read = BTreeSet::new();
+    for rule in &view.program.rules {
+        reads(&rule.body, &mut |id| {
+            if id != rule.head.relation {
+                read.insert(id);
+            }
+        });
+    }
     for (number, relation) in (0_u32..).zip(&view.program.relations) {
         let id = RelationId(number);
         let is_own = relation.span.file != PRELUDE_FILE && !relation.name.starts_with("__");
-        if !is_own || view.graph.live.contains(&id) || read_by(id) {
+        if !is_own || view.graph.live.contains(&id) || read.contains(&id) {
             continue;
         }
         let finding = Diagnostic::warning("W0014", relation.span, format!("`{}` is never used", relation.name))
@@ -73,10 +77,12 @@ fn unused(view: &View<'_>, findings: &mut Findings) {
     }
 }
 
-fn reads(body: &[Literal], id: RelationId) -> bool {
-    body.iter().any(|literal| match literal {
-        Literal::Positive(atom) | Literal::Negative(atom) => atom.relation == id,
-        Literal::Aggregate(aggregate) => reads(&aggregate.body, id),
-        Literal::Test(_) => false,
-    })
+fn reads(body: &[Literal], visit: &mut dyn FnMut(RelationId)) {
+    for literal in body {
+        match literal {
+            Literal::Positive(atom) | Literal::Negative(atom) => visit(atom.relation),
+            Literal::Aggregate(aggregate) => reads(&aggregate.body, visit),
+            Literal::Test(_) => {}
+        }
+    }
 }

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::findings::Findings;
+use crate::program::lints::absence::Absences;
 use crate::program::lints::evidence::{ANCESTRY, ANSWERS, once_only};
 use crate::program::lints::fields;
 use crate::program::lints::scope::{Scope, Source, functor_of};
+use crate::program::lints::values::Possible;
 use crate::program::lints::view::{Looked, Side, View};
 use crate::program::{Atom, Call, Comparison, Literal, Operator, RelationId, Rule, Term, VariableId};
 use crate::source::Span;
@@ -27,6 +29,7 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     if helpers.is_empty() {
         return;
     }
+    let absences = fields::absences(view);
     for looked in view.rules.iter().filter(|looked| matches!(looked.side, Side::Denies | Side::Grants)) {
         let mut places: BTreeSet<Span> = looked.rule().body.iter().filter_map(place).collect();
         for (rule, read) in unfolded(looked.rule(), &helpers) {
@@ -35,9 +38,10 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
                 break;
             }
             let scope = Scope::new(view.program, &rule);
-            let made = Looked::new(scope, &view.columns, looked.written, looked.side, looked.decision);
+            let possible = Possible::of(&scope, &view.columns);
+            let made = Looked::new((scope, possible), looked.written, looked.side, looked.decision);
             if !made.is_hopeless() {
-                look(view, &made, read, &mut places, findings);
+                look(&absences, &made, read, &mut places, findings);
             }
         }
         if looked.side == Side::Denies && looked.decision.is_some() {
@@ -57,7 +61,8 @@ fn once(view: &View<'_>, looked: &Looked<'_>, helpers: &Helpers<'_, '_>, finding
             .filter_map(|helper| join(looked.rule(), at, atom, helper))
         {
             let scope = Scope::new(view.program, &rule);
-            let made = Looked::new(scope, &view.columns, looked.written, looked.side, looked.decision);
+            let possible = Possible::of(&scope, &view.columns);
+            let made = Looked::new((scope, possible), looked.written, looked.side, looked.decision);
             let mut found = Findings::default();
             if !made.is_hopeless() {
                 once_only(view, &made, &mut found);
@@ -73,7 +78,7 @@ fn once(view: &View<'_>, looked: &Looked<'_>, helpers: &Helpers<'_, '_>, finding
 
 /// Asks of a made rule what the literals at these places do with what the helper read.
 fn look(
-    view: &View<'_>,
+    absences: &Absences<'_, '_>,
     made: &Looked<'_>,
     read: Span,
     places: &mut BTreeSet<Span>,
@@ -82,7 +87,7 @@ fn look(
     for literal in &made.rule().body {
         let Some(at) = place(literal).filter(|at| places.contains(at)) else { continue };
         let mut found = Findings::default();
-        fields::look(view, made, literal, &mut found);
+        fields::look(absences, made, literal, &mut found);
         for finding in found.sorted() {
             places.remove(&at);
             // A fault that the rule has without its helper was told of.

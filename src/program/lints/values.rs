@@ -3,7 +3,7 @@
 //! Sets grow from nothing until no rule adds to them, so that what is in none can never be there. `All` is what is not
 //! known: columns that the host fills, results of functors.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::program::lints::scope::Scope;
 use crate::program::{Literal, Operator, Origin, Program, RelationId, Term, VariableId};
@@ -11,6 +11,8 @@ use crate::value::{Kind, Symbol, Word};
 
 /// Sets larger than this are not told apart from all.
 const MOST: usize = 256;
+/// How often the rules are looked at, on average.
+const LOOKS: usize = 32;
 
 /// Some values, or all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,14 +39,6 @@ impl<T: Ord + Copy> Set<T> {
         match self {
             Self::All => None,
             Self::Only(values) => Some(values),
-        }
-    }
-
-    /// Whether some value can be in both.
-    pub(crate) fn meets(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::All, other) | (other, Self::All) => !other.is_empty(),
-            (Self::Only(own), Self::Only(others)) => !own.is_disjoint(others),
         }
     }
 
@@ -102,22 +96,32 @@ impl Columns {
         self.targets.get(&(relation, column)).cloned().unwrap_or(Set::All)
     }
 
-    /// Works through the rules until nothing is added.
-    pub(crate) fn of(program: &Program) -> Self {
+    /// Works through the rules until nothing is added. A rule is looked at again where a relation that it reads as it is
+    /// has grown; a bound on the looks keeps hostile policies from costing more than they are worth, and then nothing is
+    /// known of any column.
+    pub(crate) fn of(program: &Program, scopes: &[Scope<'_>]) -> Self {
         let mut columns = Self::empty(program);
-        let scopes: Vec<Scope<'_>> = program.rules.iter().map(|rule| Scope::new(program, rule)).collect();
-        // Every round but the last adds a value to a set or makes it `All`; a bound on the rounds keeps hostile
-        // policies from costing more than they are worth.
-        for _ in 0..32 {
-            let mut grew = false;
-            for scope in &scopes {
-                grew |= columns.learn(scope);
-            }
-            if !grew {
-                return columns;
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); program.relations.len()];
+        for (number, scope) in scopes.iter().enumerate() {
+            for literal in &scope.rule.body {
+                if let Literal::Positive(atom) = literal {
+                    readers.get_mut(atom.relation.0 as usize).into_iter().for_each(|list| list.push(number));
+                }
             }
         }
-        Self::default()
+        let mut open: VecDeque<usize> = (0..scopes.len()).collect();
+        let mut waits = vec![true; scopes.len()];
+        for _ in 0..LOOKS.saturating_mul(scopes.len()) {
+            let Some(number) = open.pop_front() else { return columns };
+            waits.get_mut(number).into_iter().for_each(|waits| *waits = false);
+            let Some(scope) = scopes.get(number).filter(|scope| columns.learn(scope)) else { continue };
+            for &reader in readers.get(scope.rule.head.relation.0 as usize).into_iter().flatten() {
+                if waits.get_mut(reader).is_some_and(|waits| !std::mem::replace(waits, true)) {
+                    open.push_back(reader);
+                }
+            }
+        }
+        if open.is_empty() { columns } else { Self::default() }
     }
 
     fn empty(program: &Program) -> Self {

@@ -1,8 +1,10 @@
 //! A whole program as lints read it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use crate::functor::Role;
+use crate::program::components::{components, edges, from};
 use crate::program::include::Unit;
 use crate::program::lints::graph::{self, Graph};
 use crate::program::lints::scope::{Scope, functor_of};
@@ -10,10 +12,16 @@ use crate::program::lints::values::{Columns, Possible, Set, Target, numbers_cont
 use crate::program::normalise;
 use crate::program::relations::OPEN;
 use crate::program::schema::PRELUDE_FILE;
-use crate::program::{DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
+use crate::program::{Atom, DecisionKind, DecisionRule, Literal, Program, RelationId, Rule, Term};
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::value::Symbol;
+
+/// A relation that reads more keys than this, directly or through others, is taken to read every key.
+const MOST_KEYS: usize = 256;
+
+/// The keys that something reads from JSON; none where that cannot be told.
+pub(crate) type Keys<'a> = Option<Rc<BTreeSet<&'a str>>>;
 
 /// What more tuples of a rule's head do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,18 +48,16 @@ pub(crate) struct Looked<'a> {
     pub(crate) decision: Option<&'a DecisionRule>,
     targets: Set<Target>,
     /// The keys that it reads from JSON; none where one is computed.
-    keys: Option<BTreeSet<String>>,
+    keys: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Looked<'a> {
     pub(crate) fn new(
-        scope: Scope<'a>,
-        columns: &Columns,
+        (scope, possible): (Scope<'a>, Possible),
         written: &'a ast::Rule,
         side: Side,
         decision: Option<&'a DecisionRule>,
     ) -> Self {
-        let possible = Possible::of(&scope, columns);
         let mut targets = Set::All;
         scope.rule.head.terms.iter().for_each(|term| targets.narrow(&possible.target(&scope, term)));
         let keys = keys_of(&scope, &possible);
@@ -70,6 +76,11 @@ impl<'a> Looked<'a> {
     /// The actions that it speaks of.
     pub(crate) fn targets(&self) -> &Set<Target> {
         &self.targets
+    }
+
+    /// The keys that it reads itself; none where that cannot be told.
+    pub(crate) fn keys(&self) -> Option<&BTreeSet<&'a str>> {
+        self.keys.as_ref()
     }
 
     /// Whether it looks at that key itself. True where that cannot be told.
@@ -110,19 +121,24 @@ pub(crate) struct View<'a> {
     pub(crate) columns: Columns,
     /// The rules of the policy, in the order in which they were checked. Facts are left out.
     pub(crate) rules: Vec<Looked<'a>>,
-    /// The keys that rules of a relation read from JSON; none where one is computed.
-    keys: BTreeMap<RelationId, Option<BTreeSet<String>>>,
+    /// The keys that the rules of each relation read from JSON, directly or through others.
+    keys: Vec<Keys<'a>>,
+    /// Relations with a rule or a fact.
+    pub(crate) derived: BTreeSet<RelationId>,
     /// Functors and words as they are written, by their place.
     terms: BTreeMap<Span, &'a [ast::Term]>,
 }
 
 impl<'a> View<'a> {
     pub(crate) fn new(program: &'a Program, units: &'a [Unit]) -> Self {
-        let columns = Columns::of(program);
-        let hopeless = |rule: &Rule| {
-            let scope = Scope::new(program, rule);
-            Possible::of(&scope, &columns).is_contradictory() || numbers_contradict(&scope)
-        };
+        let scopes: Vec<Scope<'a>> = program.rules.iter().map(|rule| Scope::new(program, rule)).collect();
+        let columns = Columns::of(program, &scopes);
+        let possible: Vec<Possible> = scopes.iter().map(|scope| Possible::of(scope, &columns)).collect();
+        let hopeless: Vec<bool> = scopes
+            .iter()
+            .zip(&possible)
+            .map(|(scope, possible)| possible.is_contradictory() || numbers_contradict(scope))
+            .collect();
         let graph = graph::close(program, &OPEN, &hopeless);
         let mut view = Self {
             program,
@@ -130,15 +146,16 @@ impl<'a> View<'a> {
             graph,
             columns,
             rules: Vec::new(),
-            keys: BTreeMap::new(),
+            keys: Vec::new(),
+            derived: program.rules.iter().map(|rule| rule.head.relation).collect(),
             terms: BTreeMap::new(),
         };
-        view.read_rules(units);
+        view.read_rules(units, scopes.into_iter().zip(possible));
         view.read_keys();
         view
     }
 
-    fn read_rules(&mut self, units: &'a [Unit]) {
+    fn read_rules(&mut self, units: &'a [Unit], scopes: impl Iterator<Item = (Scope<'a>, Possible)>) {
         let mut written = BTreeMap::new();
         for rule in units.iter().flat_map(rules_of) {
             if rule.span.file != PRELUDE_FILE && rule.body.is_some() {
@@ -151,11 +168,11 @@ impl<'a> View<'a> {
         }
         let fired: BTreeMap<_, _> =
             self.program.decision_rules.iter().map(|decision| (decision.fired, decision)).collect();
-        for rule in &self.program.rules {
+        for (scope, possible) in scopes {
+            let rule = scope.rule;
             let derives =
                 matches!(&rule.body[..], [Literal::Positive(atom)] if fired.contains_key(&atom.relation));
             let Some(&written) = written.get(&rule.span).filter(|_| !derives) else { continue };
-            let scope = Scope::new(self.program, rule);
             let head = rule.head.relation;
             let side = match (self.graph.grants.contains(&head), self.graph.denies.contains(&head)) {
                 (true, true) => Side::Both,
@@ -164,7 +181,7 @@ impl<'a> View<'a> {
                 (false, false) => Side::Neither,
             };
             let decision = fired.get(&head).copied();
-            self.rules.push(Looked::new(scope, &self.columns, written, side, decision));
+            self.rules.push(Looked::new((scope, possible), written, side, decision));
         }
     }
 
@@ -201,43 +218,51 @@ impl<'a> View<'a> {
         self.terms.get(&call).and_then(|arguments| arguments.get(at))
     }
 
+    /// Collects the keys of each relation from its rules and from what they read as it is, which comes first.
     fn read_keys(&mut self) {
-        let mut keys: BTreeMap<RelationId, Option<BTreeSet<String>>> = BTreeMap::new();
+        let size = self.program.relations.len();
+        let mut own: Vec<Option<BTreeSet<&'a str>>> = vec![Some(BTreeSet::new()); size];
         for looked in &self.rules {
-            let all = keys.entry(looked.rule().head.relation).or_insert_with(|| Some(BTreeSet::new()));
-            match (all.as_mut(), &looked.keys) {
-                (Some(all), Some(own)) => all.extend(own.iter().cloned()),
-                (Some(_), None) => *all = None,
-                (None, _) => {}
+            if let Some(all) = own.get_mut(looked.rule().head.relation.0 as usize) {
+                match (all.as_mut(), &looked.keys) {
+                    (Some(all), Some(keys)) => all.extend(keys),
+                    (Some(_), None) => *all = None,
+                    (None, _) => {}
+                }
             }
         }
-        self.keys = keys;
-    }
-
-    /// Whether the rule, or a relation that it reads as it is, looks at that key. True where that cannot be told.
-    pub(crate) fn looks_at(&self, looked: &Looked<'_>, key: &str) -> bool {
-        if looked.reads(key) {
-            return true;
+        let pairs = self
+            .program
+            .rules
+            .iter()
+            .flat_map(|rule| positives(rule).map(|atom| (rule.head.relation.0, atom.relation.0)));
+        let edges = edges(size, pairs);
+        let mut found: Vec<Keys<'a>> = vec![Some(Rc::default()); size];
+        for component in components(&edges) {
+            let reads = component
+                .iter()
+                .flat_map(|&at| from(&edges, at))
+                .filter(|at| component.binary_search(at).is_err());
+            let read = reads.map(|&at| found.get(at as usize).cloned().flatten());
+            let own =
+                component.iter().map(|&at| own.get_mut(at as usize).and_then(Option::take).map(Rc::new));
+            let all = own.chain(read).fold(Some(Rc::default()), joined);
+            for &at in &component {
+                found.get_mut(at as usize).into_iter().for_each(|slot| slot.clone_from(&all));
+            }
         }
-        let read = looked.rule().body.iter().filter_map(|literal| match literal {
-            Literal::Positive(atom) => Some(atom.relation),
-            Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
-        });
-        read.into_iter().any(|relation| self.relation_looks_at(relation, key))
+        self.keys = found;
     }
 
-    /// Likewise for a relation.
-    pub(crate) fn relation_looks_at(&self, relation: RelationId, key: &str) -> bool {
-        let holds = |relation: &RelationId| {
-            self.keys.get(relation).is_some_and(|keys| keys.as_ref().is_none_or(|keys| keys.contains(key)))
-        };
-        holds(&relation) || self.leads(relation).any(|other| holds(&other))
+    /// The keys that a relation reads, directly or through others.
+    pub(crate) fn keys_of(&self, relation: RelationId) -> Keys<'a> {
+        self.keys.get(relation.0 as usize).cloned().flatten()
     }
 
-    /// The relations whose tuples can lead to tuples of this one.
-    pub(crate) fn leads(&self, relation: RelationId) -> impl Iterator<Item = RelationId> {
-        let range = (relation, RelationId(0))..=(relation, RelationId(u32::MAX));
-        self.graph.leads.range(range).map(|&(_, other)| other)
+    /// The keys that the rule, or a relation that it reads as it is, looks at.
+    pub(crate) fn looked_at(&self, looked: &Looked<'a>) -> Keys<'a> {
+        let own = looked.keys().map(|keys| Rc::new(keys.clone()));
+        positives(looked.rule()).fold(own, |all, atom| joined(all, self.keys_of(atom.relation)))
     }
 
     /// Whether a relation is that one, or can be led to by it.
@@ -245,7 +270,8 @@ impl<'a> View<'a> {
         let named = |id: RelationId| {
             self.program.schema(id).is_some_and(|relation| names.contains(&relation.name.as_str()))
         };
-        named(relation) || self.leads(relation).any(named)
+        let asked = names.iter().filter_map(|name| self.program.relation(name));
+        named(relation) || asked.into_iter().any(|asked| self.graph.leads.contains(&(relation, asked)))
     }
 
     /// The rules about the decision that say so.
@@ -270,8 +296,28 @@ impl<'a> View<'a> {
     }
 }
 
+/// Both, as far as they can be told.
+fn joined<'a>(all: Keys<'a>, more: Keys<'a>) -> Keys<'a> {
+    let (mut all, more) = (all?, more?);
+    if all.is_empty() {
+        return Some(more);
+    }
+    if !Rc::ptr_eq(&all, &more) && !more.is_subset(&all) {
+        Rc::make_mut(&mut all).extend(more.iter());
+    }
+    (all.len() <= MOST_KEYS).then_some(all)
+}
+
+/// What a rule reads as it is.
+fn positives(rule: &Rule) -> impl Iterator<Item = &Atom> {
+    rule.body.iter().filter_map(|literal| match literal {
+        Literal::Positive(atom) => Some(atom),
+        Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
+    })
+}
+
 /// The keys that a rule reads from JSON; none where one cannot be told.
-fn keys_of(scope: &Scope<'_>, possible: &Possible) -> Option<BTreeSet<String>> {
+fn keys_of<'a>(scope: &Scope<'a>, possible: &Possible) -> Option<BTreeSet<&'a str>> {
     let mut keys = BTreeSet::new();
     for call in scope.calls() {
         let Some(functor) = functor_of(call).filter(|functor| functor.name.starts_with("json_")) else {
@@ -283,11 +329,11 @@ fn keys_of(scope: &Scope<'_>, possible: &Possible) -> Option<BTreeSet<String>> {
                 continue;
             }
             if let Some(text) = scope.literal(argument) {
-                keys.insert(text.to_owned());
+                keys.insert(text);
             } else {
                 let texts = possible.text(scope, argument);
                 let known = texts.known()?;
-                keys.extend(known.iter().map(|&text| scope.program.pool.text(text).to_owned()));
+                keys.extend(known.iter().map(|&text| scope.program.pool.text(text)));
             }
         }
     }
