@@ -36,7 +36,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let settings = match settings(&flags.settings, console) {
+    let settings = match settings(&flags.settings, &flags.reading, console) {
         Ok(settings) => settings,
         Err(error) => return policy::report_file(&error, audience, console),
     };

@@ -113,12 +113,10 @@ pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignor
     for (key, _) in fields.others(&known) {
         ignored.note(key);
     }
-    for key in OUTSIDE {
-        no_text_outside_parts(&fields, key)?;
-    }
+    let grounding = outside_parts(&fields, "groundingMetadata", parts)?;
     fields.flag("partial")?;
     let content = fields.object("content", CONTENT)?;
-    let mut event = Event { index, ..said_about(&fields)? };
+    let mut event = Event { index, grounding, ..said_about(&fields)? };
     if let Some(content) = content {
         for (key, _) in content.others(CONTENT) {
             ignored.note(&join("content", key));
@@ -126,6 +124,9 @@ pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignor
         event.role = content.text("role")?;
         event.parts = part::parts(content.list("parts")?, &content.place("parts"), parts)?;
         event.has_content = !event.parts.is_empty();
+        for name in part::unknown(&event.parts) {
+            ignored.note(&join("content.parts", &name));
+        }
     }
     let known = [ACTIONS, SILENT_ACTIONS].concat();
     if let Some(fields) = fields.object("actions", &known)? {
@@ -133,6 +134,7 @@ pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignor
             ignored.note(&join("actions", key));
         }
         event.has_actions = true;
+        event.agent_state = outside_parts(&fields, "agentState", parts)?;
         event.actions = actions(&fields, parts)?;
     }
     Ok(event)
@@ -178,16 +180,18 @@ fn transcriptions(fields: &Fields<'_>) -> Result<Vec<String>, Wrong> {
     Ok(spoken)
 }
 
-fn no_text_outside_parts(fields: &Fields<'_>, key: &str) -> Result<(), Wrong> {
-    if fields.value(key).is_none_or(is_hollow) {
-        return Ok(());
+/// A value that speaks outside the parts of the message. It stops the session, unless all is read.
+fn outside_parts(fields: &Fields<'_>, key: &str, read: Parts) -> Result<Option<Json>, Wrong> {
+    match (fields.value(key).filter(|value| !is_hollow(value)), read) {
+        (Some(_), Parts::Supported) => {
+            let text = format!("`{}` speaks outside the parts of the message", fields.place(key));
+            Err(Wrong::new(StopKind::UnsupportedPart, text))
+        }
+        (said, _) => Ok(said.cloned()),
     }
-    let text = format!("`{}` speaks outside the parts of the message", fields.place(key));
-    Err(Wrong::new(StopKind::UnsupportedPart, text))
 }
 
 fn actions(fields: &Fields<'_>, parts: Parts) -> Result<Actions, Wrong> {
-    no_text_outside_parts(fields, "agentState")?;
     let state = fields.entries("stateDelta")?;
     let rewind = fields.text("rewindBeforeInvocationId")?;
     let auth = fields.entries("requestedAuthConfigs")?;

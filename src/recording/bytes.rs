@@ -1,4 +1,33 @@
-//! Base64 to bytes.
+//! Base64 and lists of numbers to bytes.
+
+use crate::json::Json;
+
+/// What [`of`] reads, in words.
+pub(crate) const EXPECTED: &str = "base64 or a list of bytes";
+
+/// Bytes as libraries write them: base64, or a list of numbers from 0 to 255 or from -128 to 127; none where it is
+/// neither.
+pub(crate) fn of(value: &Json) -> Option<Vec<u8>> {
+    match value {
+        Json::Text(text) => base64(text),
+        Json::Array(items) => numbers(items),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => None,
+    }
+}
+
+fn numbers(items: &[Json]) -> Option<Vec<u8>> {
+    let number = |item: &Json| match item {
+        Json::Number(digits) => digits.parse::<i16>().ok(),
+        _ => None,
+    };
+    let numbers: Vec<i16> = items.iter().map(number).collect::<Option<_>>()?;
+    let signed = numbers.iter().any(|number| *number < 0);
+    // Both forms in one list are no form at all.
+    let byte = |number: i16| {
+        if signed { i8::try_from(number).ok().map(i8::cast_unsigned) } else { u8::try_from(number).ok() }
+    };
+    numbers.into_iter().map(byte).collect()
+}
 
 /// Decodes base64 in the standard or the URL-safe alphabet, with or without padding; none where it is neither.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
@@ -35,6 +64,23 @@ fn value(digit: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_numbers() {
+        let rows: [(&str, Option<&[u8]>); 8] = [
+            ("[0, 127, 128, 255]", Some(&[0, 127, 128, 255])),
+            ("[0, 127, -128, -1]", Some(&[0, 127, 128, 255])),
+            ("[]", Some(&[])),
+            ("[-1, 200]", None),
+            ("[256]", None),
+            ("[-129]", None),
+            ("[1.0]", None),
+            (r#"["1"]"#, None),
+        ];
+        for (text, bytes) in rows {
+            assert_eq!(of(&crate::json::parse(text).unwrap()).as_deref(), bytes, "{text}");
+        }
+    }
 
     #[test]
     fn both_alphabets_with_and_without_padding() {

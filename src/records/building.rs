@@ -59,7 +59,7 @@ fn part(value: &Json) -> Part {
         kind,
         thought: value.field("thought") == Some(&Json::Bool(true)),
         thought_signature: value.field("thoughtSignature").map(|_| vec![1, 2, 3]),
-        unsupported: Vec::new(),
+        ..Part::default()
     }
 }
 
@@ -124,6 +124,7 @@ fn event(index: usize, value: &Json) -> Event {
             .filter_map(|key| value.field(key))
             .map(|t| text(t, "text"))
             .collect(),
+        ..Event::default()
     }
 }
 

@@ -5,8 +5,10 @@
 use crate::json;
 use crate::json::Json;
 use crate::recording::Event;
+use crate::recording::FieldValue;
 use crate::recording::Part;
 use crate::recording::PartKind;
+use crate::recording::Parts;
 use crate::recording::Stop;
 use crate::recording::StopKind;
 use crate::records::RecordKind;
@@ -14,6 +16,8 @@ use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::metadata::Unencodable;
 use crate::records::notices::quoted;
+use crate::records::secret::redacted;
+use crate::records::secret::without_credentials;
 use std::borrow::Cow;
 
 /// Names under which the framework itself asks for something.
@@ -57,12 +61,35 @@ pub(crate) struct Draft<'e> {
 pub(crate) enum Source<'e> {
     /// Text, a thought, a signature.
     Words,
-    /// `inputTranscription`, `outputTranscription`, `output`, `errorMessage`.
+    /// `inputTranscription`, `outputTranscription`.
+    Spoken,
+    /// `output`, `errorMessage`, `agentState`.
     OutsideParts,
+    /// `groundingMetadata`: what a search of the model's own server brought it for this very message.
+    Grounding,
+    /// What no gate was asked about.
+    Ungated(Ungated<'e>),
     /// A part of a compaction.
     Summary,
     Call(Proposal<'e>),
     Answer(Answer<'e>),
+}
+
+/// What ran without asking any gate.
+#[derive(Debug)]
+pub(crate) enum Ungated<'e> {
+    Code,
+    CodeResult,
+    Call {
+        id: &'e str,
+        tool: &'e str,
+        /// As ordinary JSON; `{}` for none.
+        arguments: String,
+    },
+    Answer {
+        id: &'e str,
+        tool: &'e str,
+    },
 }
 
 /// A function call.
@@ -87,53 +114,71 @@ pub(crate) struct Answer<'e> {
     pub(crate) response: Cow<'e, Json>,
 }
 
+/// What decides how parts are recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) parts: Parts,
+    /// Whether the event is the framework's own, so that a compaction in it counts.
+    pub(crate) counts_as_summary: bool,
+    /// Whether an id is that of a request for a credential.
+    pub(crate) hides_secrets: &'a dyn Fn(&str) -> bool,
+}
+
 /// The records of an event: its parts, the summary it carries, and what it says outside parts.
-///
-/// `hides_secrets` says of an id whether it is that of a request for a credential.
-pub(crate) fn drafts<'e>(
-    event: &'e Event,
-    counts_as_summary: bool,
-    hides_secrets: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Draft<'e>>, Stop> {
+pub(crate) fn drafts<'e>(event: &'e Event, reading: Reading<'_>) -> Result<Vec<Draft<'e>>, Stop> {
     let mut all = Vec::with_capacity(event.parts.len());
-    for (place, part) in event.parts.iter().enumerate() {
-        supported(event, part, place)?;
-        all.push(of_part(event, part, place, hides_secrets).map_err(|fault| stop(event, place, &fault))?);
+    for part in &event.parts {
+        all.push(recordable(event, part, all.len(), reading)?);
     }
-    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| counts_as_summary) {
+    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| reading.counts_as_summary) {
         for part in &compaction.parts {
-            supported(event, part, all.len())?;
-            let place = all.len();
-            let mut draft =
-                of_part(event, part, place, hides_secrets).map_err(|fault| stop(event, place, &fault))?;
+            let mut draft = recordable(event, part, all.len(), reading)?;
             (draft.kind, draft.source) = (RecordKind::Summary, Source::Summary);
             all.push(draft);
         }
+    }
+    let beside = event.grounding.is_some() || event.agent_state.is_some();
+    if beside && reading.parts == Parts::Supported {
+        let field = if event.grounding.is_some() { "groundingMetadata" } else { "agentState" };
+        return Err(unsupported(event, all.len(), field));
     }
     outside_parts(event, &mut all)?;
     Ok(all)
 }
 
-fn supported(event: &Event, part: &Part, place: usize) -> Result<(), Stop> {
-    let field = match (&part.kind, part.unsupported.first()) {
-        (_, Some((field, _))) => field.as_str(),
-        (PartKind::Unsupported, None) => "unknown",
-        (PartKind::Text(_) | PartKind::Call { .. } | PartKind::Response { .. } | PartKind::Empty, None) => {
-            return Ok(());
-        }
-    };
+fn recordable<'e>(
+    event: &Event,
+    part: &'e Part,
+    place: usize,
+    reading: Reading<'_>,
+) -> Result<Draft<'e>, Stop> {
+    let further = part.further.iter().chain(&part.further_inside).next();
+    let field = further.map(|(name, _)| name.as_str()).or(match part.kind {
+        PartKind::Code => Some("executable_code"),
+        PartKind::CodeResult { .. } => Some("code_execution_result"),
+        PartKind::ServerCall { .. } => Some("tool_call"),
+        PartKind::ServerAnswer { .. } => Some("tool_response"),
+        PartKind::Text(_) | PartKind::Call { .. } | PartKind::Response { .. } | PartKind::Empty => None,
+    });
+    if let (Some(field), Parts::Supported) = (field, reading.parts) {
+        return Err(unsupported(event, place, field));
+    }
+    of_part(event, part, place, reading.hides_secrets).map_err(|fault| stop(event, place, &fault))
+}
+
+fn unsupported(event: &Event, place: usize, field: &str) -> Stop {
     let text = format!(
         "event {} part {place}: the field {} is not supported, and what it says cannot be judged",
         quoted(&event.id),
         quoted(field)
     );
-    Err(Stop {
+    Stop {
         kind: StopKind::UnsupportedPart,
         event: Some(event.index),
         event_id: event.id.clone(),
         part: Some(place),
         text,
-    })
+    }
 }
 
 fn stop(event: &Event, place: usize, fault: &Unencodable) -> Stop {
@@ -163,45 +208,93 @@ fn of_part<'e>(
     if let Some(signature) = &part.thought_signature {
         fields.push(("thought_signature", Field::Bytes(signature)));
     }
+    let hidden = redacted();
+    let is_secret = match &part.kind {
+        PartKind::Call { name, .. } => Purpose::of(name) == Purpose::Credential,
+        PartKind::Response { id, name, .. } => Purpose::of(name) == Purpose::Credential || hides_secrets(id),
+        PartKind::Text(_)
+        | PartKind::Code
+        | PartKind::CodeResult { .. }
+        | PartKind::ServerCall { .. }
+        | PartKind::ServerAnswer { .. }
+        | PartKind::Empty => false,
+    };
+    let named = |(name, value): &'e (String, FieldValue)| {
+        let value = if is_secret { Field::Value(&hidden) } else { value.into() };
+        (name.as_str(), value)
+    };
+    fields.extend(part.further.iter().map(named));
+    let inside: Vec<_> = part.further_inside.iter().map(named).collect();
     match &part.kind {
         PartKind::Text(text) => {
             fields.push(("text", Field::Text(text)));
             let kind = if part.thought { RecordKind::Thought } else { RecordKind::Text };
-            plain(kind, place, text.clone(), fields)
+            plain(kind, place, text.clone(), fields, Source::Words)
         }
-        PartKind::Empty | PartKind::Unsupported => plain(RecordKind::Signature, place, String::new(), fields),
-        PartKind::Call { id, name, arguments } => call(event, (id, name, arguments.as_ref()), place, fields),
+        PartKind::Empty => {
+            let kind = if part.further.is_empty() { RecordKind::Signature } else { RecordKind::Data };
+            plain(kind, place, String::new(), fields, Source::Words)
+        }
+        PartKind::Code => {
+            plain(RecordKind::Code, place, String::new(), fields, Source::Ungated(Ungated::Code))
+        }
+        PartKind::CodeResult { output } => {
+            let source = Source::Ungated(Ungated::CodeResult);
+            plain(RecordKind::CodeResult, place, output.clone(), fields, source)
+        }
+        PartKind::ServerCall { id, tool, arguments } => {
+            let arguments = arguments
+                .as_ref()
+                .map_or_else(|| "{}".to_owned(), |json| without_credentials(json).ordinary());
+            let source = Source::Ungated(Ungated::Call { id, tool, arguments });
+            plain(RecordKind::ServerCall, place, String::new(), fields, source)
+        }
+        PartKind::ServerAnswer { id, tool } => {
+            let source = Source::Ungated(Ungated::Answer { id, tool });
+            plain(RecordKind::ServerAnswer, place, String::new(), fields, source)
+        }
+        PartKind::Call { id, name, arguments } => {
+            call(event, (id, name, arguments.as_ref()), place, (fields, inside))
+        }
         PartKind::Response { id, name, response } => {
-            let secret = hides_secrets(id);
-            answer((id, name, response.as_ref()), place, fields, secret)
+            // What a person sends may be a credential even where nothing says which request it answers.
+            let response = response.as_ref().map(|response| match event.author.as_str() {
+                "user" => without_credentials(response),
+                _ => Cow::Borrowed(response),
+            });
+            answer((id, name, response), place, (fields, inside), is_secret)
         }
     }
 }
+
+/// Fields of a part, and further ones inside its call or answer.
+type OwnFields<'f> = (Vec<(&'f str, Field<'f>)>, Vec<(&'f str, Field<'f>)>);
 
 fn plain<'e>(
     kind: RecordKind,
     place: usize,
     contents: String,
     fields: Vec<(&str, Field<'_>)>,
+    source: Source<'e>,
 ) -> Result<Draft<'e>, Unencodable> {
     let metadata = Some(metadata::encode(fields)?);
-    Ok(Draft { kind, place, contents, tools_json: "[]".to_owned(), metadata, source: Source::Words })
+    Ok(Draft { kind, place, contents, tools_json: "[]".to_owned(), metadata, source })
 }
 
 fn call<'e>(
     event: &Event,
     (id, name, written): (&'e str, &'e str, Option<&'e Json>),
     place: usize,
-    own: Vec<(&'e str, Field<'e>)>,
+    (own, inside): OwnFields<'_>,
 ) -> Result<Draft<'e>, Unencodable> {
     let purpose = Purpose::of(name);
     let (empty, secret) = (Json::Object(Vec::new()), redacted());
-    let mut fields: Vec<(&str, Field<'_>)> = own;
+    let (mut fields, mut inner): OwnFields<'_> = (own, inside);
     let shown = match purpose {
         Purpose::Credential => &secret,
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => written.unwrap_or(&empty),
     };
-    let mut inner = vec![("args", Field::Value(shown))];
+    inner.push(("args", Field::Value(shown)));
     named(&mut inner, id, name);
     fields.push(("function_call", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
@@ -257,27 +350,25 @@ fn refusal(event: &Event, name: &str, unread: Option<String>) -> Option<String> 
 }
 
 fn answer<'e>(
-    (id, name, written): (&'e str, &'e str, Option<&'e Json>),
+    (id, name, written): (&'e str, &'e str, Option<Cow<'e, Json>>),
     place: usize,
-    own: Vec<(&'e str, Field<'e>)>,
+    (own, inside): OwnFields<'_>,
     secret: bool,
 ) -> Result<Draft<'e>, Unencodable> {
     let purpose = if secret { Purpose::Credential } else { Purpose::of(name) };
-    let hidden = redacted();
-    let mut fields: Vec<(&str, Field<'_>)> = own;
     let shown = match purpose {
-        Purpose::Credential => written.map(|_| &hidden),
+        Purpose::Credential => written.map(|_| Cow::Owned(redacted())),
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => written,
     };
-    let mut inner: Vec<_> = shown.map(|value| ("response", Field::Value(value))).into_iter().collect();
+    let (mut fields, mut inner): OwnFields<'_> = (own, inside);
+    inner.extend(shown.as_deref().map(|value| ("response", Field::Value(value))));
     named(&mut inner, id, name);
     fields.push(("function_response", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
-    let response = match (purpose, written) {
-        (Purpose::Credential, _) => Cow::Owned(redacted()),
-        (_, Some(value)) => Cow::Borrowed(value),
-        (_, None) => Cow::Owned(Json::Object(Vec::new())),
-    };
+    let response = shown.unwrap_or_else(|| match purpose {
+        Purpose::Credential => Cow::Owned(redacted()),
+        Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
+    });
     let contents = response.ordinary();
     let source = Source::Answer(Answer { id, name, purpose, response });
     Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: "[]".to_owned(), metadata, source })
@@ -291,34 +382,36 @@ fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str)
     }
 }
 
-/// What stands in place of a secret.
-pub(crate) fn redacted() -> Json {
-    Json::Object(vec![("redacted".into(), Json::Bool(true))])
-}
-
+/// What an event says outside its parts.
 fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), Stop> {
-    let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>| {
+    let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>, source: Source<'e>| {
         let place = all.len();
         let metadata =
             fields.map(metadata::encode).transpose().map_err(|fault| stop(event, place, &fault))?;
         let tools_json = "[]".to_owned();
-        let source = Source::OutsideParts;
         all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, source });
         Ok(())
     };
     for transcription in event.transcriptions.iter().filter(|text| !text.is_empty()) {
-        add(transcription.clone(), None)?;
+        add(transcription.clone(), None, Source::Spoken)?;
     }
-    if let Some(output) = event.output.as_ref().filter(|_| !event.has_content) {
-        let contents = output.text().map_or_else(|| output.ordinary(), str::to_owned);
-        add(contents, Some(vec![("output", Field::Value(output))]))?;
+    let values = [
+        ("output", event.output.as_ref().filter(|_| !event.has_content), Source::OutsideParts),
+        ("grounding_metadata", event.grounding.as_ref(), Source::Grounding),
+        ("agent_state", event.agent_state.as_ref(), Source::OutsideParts),
+    ];
+    for (name, value, source) in values {
+        let Some(value) = value else { continue };
+        let shown = without_credentials(value);
+        let contents = shown.text().map_or_else(|| shown.ordinary(), str::to_owned);
+        add(contents, Some(vec![(name, Field::Value(&shown))]), source)?;
     }
     if !event.error_message.is_empty() {
         let mut fields = vec![("error_message", Field::Text(&event.error_message))];
         if !event.error_code.is_empty() {
             fields.push(("error_code", Field::Text(&event.error_code)));
         }
-        add(event.error_message.clone(), Some(fields))?;
+        add(event.error_message.clone(), Some(fields), Source::OutsideParts)?;
     }
     Ok(())
 }

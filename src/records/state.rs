@@ -6,9 +6,10 @@ use crate::recording::Event;
 use crate::records::Graph;
 use crate::records::Role;
 use crate::records::SessionFact;
-use crate::records::draft::redacted;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
+use crate::records::secret::holds_credential;
+use crate::records::secret::redacted;
 use std::borrow::Cow;
 
 /// The names of the session, for records of resources.
@@ -86,39 +87,9 @@ pub(crate) fn writes(event: &Event, writers: &[RecordId]) -> Vec<SessionFact> {
     rows
 }
 
-/// A state value, unless it is a credential, which the framework keeps in state too.
+/// A state value, unless it holds a credential, which the framework keeps in state too.
 pub(crate) fn shown(value: &Json) -> Cow<'_, Json> {
     if holds_credential(value) { Cow::Owned(redacted()) } else { Cow::Borrowed(value) }
-}
-
-/// Keys under which the framework's credential objects stand.
-const CREDENTIAL_KEYS: [&str; 8] = [
-    "authType",
-    "auth_type",
-    "rawAuthCredential",
-    "raw_auth_credential",
-    "exchangedAuthCredential",
-    "exchanged_auth_credential",
-    "authCredential",
-    "auth_credential",
-];
-
-/// Whether a credential stands anywhere inside. JSON from outside is nested at most as deep as its reader allows.
-fn holds_credential(value: &Json) -> bool {
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Json::Object(fields) => {
-                if fields.iter().any(|(key, _)| CREDENTIAL_KEYS.contains(&&**key)) {
-                    return true;
-                }
-                open.extend(fields.iter().map(|(_, value)| value));
-            }
-            Json::Array(items) => open.extend(items),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-        }
-    }
-    false
 }
 
 impl Graph {

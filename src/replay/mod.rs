@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::decision::Decision;
 use crate::json::Json;
 use crate::monitor::{Monitor, Policy, Settings};
-use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall};
+use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall, is_request};
 use crate::records::{CallNumber, CallOutcome, Graph};
 
 /// One tool call of a session.
@@ -177,7 +177,7 @@ fn unread_row(call: UnreadCall, stop: &str) -> CallReport {
 /// The calls of an event that is not recorded because the session stopped.
 fn calls_of(event: &Event) -> Vec<UnreadCall> {
     let call = |kind: &PartKind| match kind {
-        PartKind::Call { id, name, arguments } => Some(UnreadCall {
+        PartKind::Call { id, name, arguments } if !is_request(name) => Some(UnreadCall {
             event: event.index,
             event_id: event.id.clone(),
             agent: event.author.clone(),
@@ -185,7 +185,14 @@ fn calls_of(event: &Event) -> Vec<UnreadCall> {
             tool: name.clone(),
             arguments: arguments.as_ref().map_or_else(|| "{}".to_owned(), Json::ordinary),
         }),
-        PartKind::Text(_) | PartKind::Response { .. } | PartKind::Empty | PartKind::Unsupported => None,
+        PartKind::Call { .. }
+        | PartKind::Text(_)
+        | PartKind::Response { .. }
+        | PartKind::Code
+        | PartKind::CodeResult { .. }
+        | PartKind::ServerCall { .. }
+        | PartKind::ServerAnswer { .. }
+        | PartKind::Empty => None,
     };
     event.parts.iter().filter_map(|part| call(&part.kind)).collect()
 }
