@@ -1,5 +1,6 @@
 //! `gatelog replay`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::cli::arguments::{Replay, ReplayFormat};
@@ -14,7 +15,8 @@ use crate::monitor::{Policy, Settings};
 use crate::program::Program;
 use crate::replay::{SessionReport, replay};
 use crate::report::json::{
-    CheckRow, Document, ErrorDocument, FileError, PolicyRow, SessionRow, Totals, line, shown,
+    CheckRow, Document, ErrorDocument, FileError, PolicyRow, Refused, RefusedDocument, SessionRow, Totals,
+    line, shown,
 };
 use crate::report::text;
 use crate::report::visible::visible;
@@ -23,7 +25,8 @@ use crate::report::visible::visible;
 #[derive(Debug, Default)]
 struct Course {
     totals: Totals,
-    assumed: bool,
+    /// What `--strict` refuses; empty without it.
+    refused: Vec<Refused>,
     sessions: Vec<SessionReport>,
     unreadable: Vec<FileError>,
     skipped: Vec<FileError>,
@@ -87,7 +90,9 @@ fn session(
         }
     };
     course.totals.add(&report);
-    course.assumed |= !report.assumptions.is_empty();
+    if flags.strict {
+        course.refused.extend(refused(&report));
+    }
     match flags.format {
         ReplayFormat::Text if quiet => {}
         ReplayFormat::Text => {
@@ -104,6 +109,27 @@ fn session(
     }
 }
 
+/// What `--strict` refuses of a session.
+fn refused(report: &SessionReport) -> impl Iterator<Item = Refused> {
+    report.refused_when_strict().map(|notice| Refused {
+        kind: notice.kind.clone(),
+        source: report.source.clone(),
+        text: notice.text.clone(),
+    })
+}
+
+/// One line for each kind, with the number of its sessions; the sessions themselves say the rest.
+fn refused_kinds(refused: &[Refused]) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in refused {
+        kinds.entry(&one.kind).or_default().insert(&one.source);
+    }
+    let line = |(kind, files): (&str, BTreeSet<&str>)| {
+        format!("refused by --strict: {kind} ({})\n", text::counted(files.len(), "session"))
+    };
+    kinds.into_iter().map(line).collect()
+}
+
 fn finish(
     flags: &Replay,
     only: &[Verdict],
@@ -113,7 +139,10 @@ fn finish(
     console: &mut Console<'_>,
 ) {
     match flags.format {
-        ReplayFormat::Jsonl => {}
+        ReplayFormat::Jsonl if course.refused.is_empty() => {}
+        ReplayFormat::Jsonl => {
+            console.print(&(line(&RefusedDocument { refused: &course.refused }) + "\n"));
+        }
         ReplayFormat::Text if quiet => {}
         ReplayFormat::Text => {
             for skipped in &course.skipped {
@@ -123,8 +152,8 @@ fn finish(
             if course.totals.sessions > 0 || course.unreadable.is_empty() {
                 console.print(&text::totals(&course.totals));
             }
-            if flags.strict && course.assumed {
-                console.print("something had to be assumed, which --strict refuses\n");
+            for line in refused_kinds(&course.refused) {
+                console.print(&line);
             }
         }
         ReplayFormat::Json => {
@@ -140,6 +169,7 @@ fn finish(
                 totals: course.totals,
                 error,
                 skipped: course.skipped.clone(),
+                refused: &course.refused,
             };
             console.print(&(line(&document) + "\n"));
         }
@@ -152,7 +182,7 @@ fn exit(flags: &Replay, course: &Course) -> Exit {
     if totals.checks == 0 && !flags.allow_empty {
         exit = exit.and(Exit::Nothing);
     }
-    if totals.ask + totals.deny > 0 || flags.strict && course.assumed {
+    if totals.ask + totals.deny > 0 || !course.refused.is_empty() {
         exit = exit.and(Exit::Refused);
     }
     if totals.errors > 0 {

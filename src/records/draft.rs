@@ -209,16 +209,7 @@ fn of_part<'e>(
         fields.push(("thought_signature", Field::Bytes(signature)));
     }
     let hidden = redacted();
-    let is_secret = match &part.kind {
-        PartKind::Call { name, .. } => Purpose::of(name) == Purpose::Credential,
-        PartKind::Response { id, name, .. } => Purpose::of(name) == Purpose::Credential || hides_secrets(id),
-        PartKind::Text(_)
-        | PartKind::Code
-        | PartKind::CodeResult { .. }
-        | PartKind::ServerCall { .. }
-        | PartKind::ServerAnswer { .. }
-        | PartKind::Empty => false,
-    };
+    let is_secret = is_secret(&part.kind, hides_secrets);
     let named = |(name, value): &'e (String, FieldValue)| {
         let value = if is_secret { Field::Value(&hidden) } else { value.into() };
         (name.as_str(), value)
@@ -264,6 +255,20 @@ fn of_part<'e>(
             });
             answer((id, name, response), place, (fields, inside), is_secret)
         }
+    }
+}
+
+/// Whether a part asks for a credential, or brings one.
+fn is_secret(kind: &PartKind, hides_secrets: &dyn Fn(&str) -> bool) -> bool {
+    match kind {
+        PartKind::Call { name, .. } => Purpose::of(name) == Purpose::Credential,
+        PartKind::Response { id, name, .. } => Purpose::of(name) == Purpose::Credential || hides_secrets(id),
+        PartKind::Text(_)
+        | PartKind::Code
+        | PartKind::CodeResult { .. }
+        | PartKind::ServerCall { .. }
+        | PartKind::ServerAnswer { .. }
+        | PartKind::Empty => false,
     }
 }
 

@@ -32,6 +32,20 @@ pub(crate) fn scope_of(key: &str) -> (&'static str, &str) {
         .unwrap_or(("session", key))
 }
 
+/// Most bytes of a state key that libraries take.
+const KEY_BYTES: usize = 256;
+
+/// Why libraries refuse a state key, in words.
+fn odd_key(key: &str) -> Option<&'static str> {
+    let rows = [
+        (key.is_empty(), "is empty"),
+        (key.len() > KEY_BYTES, "has more than 256 bytes"),
+        (key.contains(['/', '\\']), "has a path separator"),
+        (key.contains('\0'), "has a zero byte"),
+    ];
+    rows.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why)
+}
+
 impl SessionNames {
     /// The path of a state value, as `adk_resource` names it.
     fn state_path(&self, key: &str, invocation: &str) -> Vec<String> {
@@ -96,6 +110,16 @@ impl Graph {
     /// Notes what the event writes, and who wrote it.
     pub(crate) fn note_writes(&mut self, scene: &mut Scene<'_>) {
         let actions = &scene.event.actions;
+        for (key, _) in &actions.state_delta {
+            if let Some(why) = odd_key(key) {
+                let text = format!(
+                    "event {} writes the state key {}, which {why}: adk-core refuses such keys",
+                    quoted(&scene.event.id),
+                    quoted(key)
+                );
+                self.warnings.add("state_key", text);
+            }
+        }
         let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
         if nothing || (scene.marker && actions.rewind_before.is_some()) {
             return;

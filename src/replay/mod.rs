@@ -54,6 +54,18 @@ pub struct SessionReport {
     pub error: Option<Stop>,
 }
 
+/// Kinds of warnings about what the libraries themselves would not write.
+const UNKNOWN_TO_LIBRARIES: [&str; 1] = ["state_key"];
+
+impl SessionReport {
+    /// What a strict reader refuses: everything that had to be assumed, fields that are not known among it, and names that
+    /// the libraries themselves refuse.
+    pub fn refused_when_strict(&self) -> impl Iterator<Item = &Notice> {
+        let odd = |notice: &&Notice| UNKNOWN_TO_LIBRARIES.contains(&notice.kind.as_str());
+        self.assumptions.iter().chain(self.warnings.iter().filter(odd))
+    }
+}
+
 /// What happens to a call on a [`walk`].
 #[derive(Debug)]
 pub enum Turn {
