@@ -9,11 +9,11 @@ use insta::{assert_snapshot, glob};
 
 use crate::support::{Run, entries, gatelog, name, root};
 
-/// The graph of a recording with all of its parts.
-fn whole(bytes: &[u8]) -> Graph {
-    let options = Options { parts: Parts::Full, ..Options::default() };
+/// The graph of a recording.
+fn made(bytes: &[u8], parts: Parts) -> Graph {
+    let options = Options { parts, ..Options::default() };
     let mut graph = Graph::default();
-    graph.set_parts(Parts::Full);
+    graph.set_parts(parts);
     for recording in recording::read(bytes, &options).unwrap() {
         assert_eq!(recording.stop, None);
         for event in &recording.events {
@@ -49,14 +49,50 @@ fn all(graph: &Graph) -> String {
 fn every_field_of_a_part() {
     glob!("../../fixtures", "records/full/*.json", |path| {
         let bytes = std::fs::read(path).unwrap();
-        assert_snapshot!(all(&whole(&bytes)));
+        assert_snapshot!(all(&made(&bytes, Parts::Full)));
     });
+}
+
+/// What the adapter must get exactly right: numbers, ids, answers, branches, scopes, rewinds, summaries, errors. Each file
+/// shows one thing, and reading all parts changes none of it.
+#[test]
+fn exactly() {
+    glob!("../../fixtures", "records/exact/*.json", |path| {
+        let bytes = std::fs::read(path).unwrap();
+        let shown = all(&made(&bytes, Parts::Supported));
+        assert_eq!(shown, all(&made(&bytes, Parts::Full)), "{}", path.display());
+        assert_snapshot!(shown);
+    });
+}
+
+/// A session is judged alike whether its parts are read by default or in full, where both read it.
+#[test]
+fn full_reading_adds_and_never_changes() {
+    let sessions =
+        [entries(&root().join("fixtures/sessions")), entries(&root().join("fixtures/records/exact"))];
+    let mut alike = 0;
+    for path in sessions.iter().flatten().filter(|path| name(path).ends_with(".json")) {
+        let bytes = std::fs::read(path).unwrap();
+        let stops =
+            recording::read(&bytes, &Options::default()).map(|all| all.iter().any(|one| one.stop.is_some()));
+        if stops.is_ok_and(|stops| !stops) {
+            assert_eq!(
+                made(&bytes, Parts::Supported).records(),
+                made(&bytes, Parts::Full).records(),
+                "{}",
+                path.display()
+            );
+            alike += 1;
+        }
+    }
+    assert!(alike > 40, "{alike} sessions were compared");
 }
 
 /// However a library spells its keys and bytes, the records are the same.
 #[test]
 fn spellings_make_no_difference() {
-    let read = |file: &str| whole(&std::fs::read(root().join("fixtures/records/full").join(file)).unwrap());
+    let folder = root().join("fixtures/records/full");
+    let read = |file: &str| made(&std::fs::read(folder.join(file)).unwrap(), Parts::Full);
     let (camel, snake) = (read("every-field.json"), read("every-field-in-snake-case.json"));
     assert_eq!(camel.records(), snake.records());
     assert_eq!(camel.facts(), snake.facts());
