@@ -387,6 +387,17 @@ fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str)
     }
 }
 
+/// Whether the parts say an output already: as their whole text, or as an answer.
+fn is_said(output: &Json, parts: &[Part]) -> bool {
+    let text = |part: &Part| match &part.kind {
+        PartKind::Text(text) if !part.thought => Some(text.clone()),
+        _ => None,
+    };
+    let is_answer = |part: &Part| matches!(&part.kind, PartKind::Response { response: Some(response), .. } if response == output);
+    let said: String = parts.iter().filter_map(text).collect();
+    output.text().is_some_and(|output| output == said) || parts.iter().any(is_answer)
+}
+
 /// What an event says outside its parts.
 fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), Stop> {
     let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>, source: Source<'e>| {
@@ -401,7 +412,11 @@ fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), S
         add(transcription.clone(), None, Source::Spoken)?;
     }
     let values = [
-        ("output", event.output.as_ref().filter(|_| !event.has_content), Source::OutsideParts),
+        (
+            "output",
+            event.output.as_ref().filter(|output| !is_said(output, &event.parts)),
+            Source::OutsideParts,
+        ),
         ("grounding_metadata", event.grounding.as_ref(), Source::Grounding),
         ("agent_state", event.agent_state.as_ref(), Source::OutsideParts),
     ];

@@ -554,6 +554,20 @@ mod tests {
     }
 
     #[test]
+    fn an_output_beside_parts_is_a_record_unless_they_say_it() {
+        let rows = [
+            (r#"bot say ok @ "output":"ok""#, 1),
+            (r#"bot say ok @ "output":"not ok""#, 2),
+            (r#"bot answer c f {"x":1} @ "output":{"x":1}"#, 1),
+            (r#"bot answer c f {"x":1} @ "output":{"x":2}"#, 2),
+            (r#"bot think ok @ "output":"ok""#, 2),
+        ];
+        for (line, records) in rows {
+            assert_eq!(build(line).0.records().len(), records, "{line}");
+        }
+    }
+
+    #[test]
     fn ids_cover_place_content_and_context() {
         let id = |lines: &str, number: u32| at(&build(lines).0, number).id.clone();
         let base = id("user say a\nbot say b", 1);
