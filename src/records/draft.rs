@@ -16,6 +16,7 @@ use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::metadata::Unencodable;
 use crate::records::notices::quoted;
+use crate::records::outside;
 use crate::records::secret::redacted;
 use crate::records::secret::without_credentials;
 use std::borrow::Cow;
@@ -112,6 +113,8 @@ pub(crate) struct Answer<'e> {
     pub(crate) purpose: Purpose,
     /// The response, secrets left out; an empty object where there is none.
     pub(crate) response: Cow<'e, Json>,
+    /// Whether it says that more of it is to come.
+    pub(crate) continues: bool,
 }
 
 /// What decides how parts are recorded.
@@ -142,7 +145,7 @@ pub(crate) fn drafts<'e>(event: &'e Event, reading: Reading<'_>) -> Result<Vec<D
         let field = if event.grounding.is_some() { "groundingMetadata" } else { "agentState" };
         return Err(unsupported(event, all.len(), field));
     }
-    outside_parts(event, &mut all)?;
+    outside::add(event, &mut all)?;
     Ok(all)
 }
 
@@ -181,7 +184,7 @@ fn unsupported(event: &Event, place: usize, field: &str) -> Stop {
     }
 }
 
-fn stop(event: &Event, place: usize, fault: &Unencodable) -> Stop {
+pub(crate) fn stop(event: &Event, place: usize, fault: &Unencodable) -> Stop {
     Stop {
         kind: StopKind::UnencodableValue,
         event: Some(event.index),
@@ -216,6 +219,17 @@ fn of_part<'e>(
     };
     fields.extend(part.further.iter().map(named));
     let inside: Vec<_> = part.further_inside.iter().map(named).collect();
+    of_kind(event, part, place, (fields, inside), is_secret)
+}
+
+fn of_kind<'e>(
+    event: &Event,
+    part: &'e Part,
+    place: usize,
+    (own, inside): OwnFields<'_>,
+    is_secret: bool,
+) -> Result<Draft<'e>, Unencodable> {
+    let mut fields: Vec<(&str, Field<'_>)> = own;
     match &part.kind {
         PartKind::Text(text) => {
             fields.push(("text", Field::Text(text)));
@@ -245,7 +259,14 @@ fn of_part<'e>(
             plain(RecordKind::ServerAnswer, place, String::new(), fields, source)
         }
         PartKind::Call { id, name, arguments } => {
-            call(event, (id, name, arguments.as_ref()), place, (fields, inside))
+            let in_pieces =
+                continues(part) || part.further_inside.iter().any(|(name, _)| name == "partial_args");
+            let mut draft = call(event, (id, name, arguments.as_ref()), place, (fields, inside))?;
+            if let (Source::Call(proposal), true) = (&mut draft.source, in_pieces) {
+                let why = "its arguments come in pieces, and what they add up to is not known";
+                proposal.refused.get_or_insert_with(|| why.to_owned());
+            }
+            Ok(draft)
         }
         PartKind::Response { id, name, response } => {
             // What a person sends may be a credential even where nothing says which request it answers.
@@ -253,7 +274,11 @@ fn of_part<'e>(
                 "user" => without_credentials(response),
                 _ => Cow::Borrowed(response),
             });
-            answer((id, name, response), place, (fields, inside), is_secret)
+            let mut draft = answer((id, name, response), place, (fields, inside), is_secret)?;
+            if let Source::Answer(answer) = &mut draft.source {
+                answer.continues = continues(part);
+            }
+            Ok(draft)
         }
     }
 }
@@ -270,6 +295,12 @@ fn is_secret(kind: &PartKind, hides_secrets: &dyn Fn(&str) -> bool) -> bool {
         | PartKind::ServerAnswer { .. }
         | PartKind::Empty => false,
     }
+}
+
+/// Whether a call or an answer says that more of it is to come.
+fn continues(part: &Part) -> bool {
+    let yes = FieldValue::Plain(Json::Bool(true));
+    part.further_inside.iter().any(|(name, value)| name == "will_continue" && *value == yes)
 }
 
 /// Fields of a part, and further ones inside its call or answer.
@@ -375,7 +406,7 @@ fn answer<'e>(
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
     });
     let contents = response.ordinary();
-    let source = Source::Answer(Answer { id, name, purpose, response });
+    let source = Source::Answer(Answer { id, name, purpose, response, continues: false });
     Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: "[]".to_owned(), metadata, source })
 }
 
@@ -385,53 +416,4 @@ fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str)
             fields.push((key, Field::Text(value)));
         }
     }
-}
-
-/// Whether the parts say an output already: as their whole text, or as an answer.
-fn is_said(output: &Json, parts: &[Part]) -> bool {
-    let text = |part: &Part| match &part.kind {
-        PartKind::Text(text) if !part.thought => Some(text.clone()),
-        _ => None,
-    };
-    let is_answer = |part: &Part| matches!(&part.kind, PartKind::Response { response: Some(response), .. } if response == output);
-    let said: String = parts.iter().filter_map(text).collect();
-    output.text().is_some_and(|output| output == said) || parts.iter().any(is_answer)
-}
-
-/// What an event says outside its parts.
-fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), Stop> {
-    let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>, source: Source<'e>| {
-        let place = all.len();
-        let metadata =
-            fields.map(metadata::encode).transpose().map_err(|fault| stop(event, place, &fault))?;
-        let tools_json = "[]".to_owned();
-        all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, source });
-        Ok(())
-    };
-    for transcription in event.transcriptions.iter().filter(|text| !text.is_empty()) {
-        add(transcription.clone(), None, Source::Spoken)?;
-    }
-    let values = [
-        (
-            "output",
-            event.output.as_ref().filter(|output| !is_said(output, &event.parts)),
-            Source::OutsideParts,
-        ),
-        ("grounding_metadata", event.grounding.as_ref(), Source::Grounding),
-        ("agent_state", event.agent_state.as_ref(), Source::OutsideParts),
-    ];
-    for (name, value, source) in values {
-        let Some(value) = value else { continue };
-        let shown = without_credentials(value);
-        let contents = shown.text().map_or_else(|| shown.ordinary(), str::to_owned);
-        add(contents, Some(vec![(name, Field::Value(&shown))]), source)?;
-    }
-    if !event.error_message.is_empty() {
-        let mut fields = vec![("error_message", Field::Text(&event.error_message))];
-        if !event.error_code.is_empty() {
-            fields.push(("error_code", Field::Text(&event.error_code)));
-        }
-        add(event.error_message.clone(), Some(fields), Source::OutsideParts)?;
-    }
-    Ok(())
 }

@@ -14,6 +14,7 @@ pub mod graph;
 mod identity;
 mod metadata;
 mod notices;
+mod outside;
 mod pair;
 mod propose;
 #[cfg(test)]

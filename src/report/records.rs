@@ -16,7 +16,7 @@ const SHORT_ID: usize = 8;
 /// Most characters of an author's name in its line.
 const AGENT: usize = 16;
 /// Runs of inputs that a line shows from each end.
-const RUNS: usize = 4;
+const RUNS: usize = 2;
 
 /// How much of each record a line shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,8 +171,8 @@ fn runs(inputs: &[(u32, u32)], width: Width) -> String {
 }
 
 /// One line for each record, in the order of recording: its number, that of its event, its id, author, role and kind, what
-/// became of the call that it makes or answers (`*` where it is the successful return of that call), an excerpt, and the
-/// numbers of the records that it was computed from.
+/// became of the call that it makes or answers (`*` where it is the successful return of that call), the numbers of the
+/// records that it was computed from, and what it says.
 #[must_use]
 pub fn text(graph: &Graph, width: Width) -> String {
     let known = known(graph);
@@ -189,15 +189,14 @@ pub fn text(graph: &Graph, width: Width) -> String {
     let (event, id) = (widest(&|line| &line.event, 5), widest(&|line| &line.id, 2));
     let (agent, kind) = (widest(&|line| &line.agent, 5), widest(&|line| line.kind, 4));
     let outcome = widest(&|line| &line.outcome, 7);
-    // One long text would push the last column of all other lines out of sight.
-    let contents = widest(&|line| &line.contents, 8).min(EXCERPT);
+    let inputs = widest(&|line| &line.inputs, 6);
     let mut out = format!(
-        "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<contents$}  inputs\n",
-        "seq", "event", "id", "agent", "role", "kind", "outcome", "contents"
+        "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<inputs$}  contents\n",
+        "seq", "event", "id", "agent", "role", "kind", "outcome", "inputs"
     );
     for line in &lines {
         let row = format!(
-            "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<contents$}  {}",
+            "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<inputs$}  {}",
             line.seq,
             line.event,
             line.id,
@@ -205,8 +204,8 @@ pub fn text(graph: &Graph, width: Width) -> String {
             line.role,
             line.kind,
             line.outcome,
-            line.contents,
-            line.inputs
+            line.inputs,
+            line.contents
         );
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{}", row.trim_end());
