@@ -348,5 +348,27 @@ mod tests {
         let kind = |part: Json| parts(&[part], "parts", Parts::Supported).unwrap_err().kind;
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
+        let full = |part: Json| parts(&[part], "parts", Parts::Full).map_err(|wrong| wrong.kind);
+        assert!(full(data(13_333_332)).is_ok());
+        assert_eq!(full(data(13_333_340)), Err(StopKind::TooLarge));
+    }
+
+    #[test]
+    fn what_full_reading_cannot_tell_apart_or_decode_stops() {
+        let rows = [
+            (r#"{"inlineData": {"data": "?"}}"#, StopKind::BadShape),
+            (r#"{"inlineData": {"data": [300]}}"#, StopKind::BadShape),
+            (r#"{"inlineData": {}, "inline_data": {"data": "AA=="}}"#, StopKind::DuplicateKey),
+            (r#"{"ToolResponse": {"toolType": "X"}}"#, StopKind::BadShape),
+            (r#"{"newThing": 1, "new_thing": 2}"#, StopKind::DuplicateKey),
+            (r#"{"text": "x", "codeExecutionResult": {"output": "y"}}"#, StopKind::BadShape),
+            (r#"{"functionCall": {"name": "f"}, "toolCall": {"toolType": "X"}}"#, StopKind::BadShape),
+            (r#"{"fileData": "gs://x"}"#, StopKind::BadShape),
+        ];
+        for (text, expected) in rows {
+            let json = crate::json::parse(text).unwrap();
+            let stopped = parts(&[json], "parts", Parts::Full).map_err(|wrong| wrong.kind);
+            assert_eq!(stopped, Err(expected), "{text}");
+        }
     }
 }
