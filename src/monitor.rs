@@ -11,7 +11,7 @@ use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
-use crate::recording::{Event, Stop};
+use crate::recording::{Event, Parts, Stop};
 use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
 use crate::value::Word;
 
@@ -37,6 +37,8 @@ pub struct Settings {
     pub metadata: Vec<[String; 3]>,
     /// Work allowance of one check.
     pub budget: Budget,
+    /// Which fields of message parts are recorded; a session stops at an event with any other.
+    pub parts: Parts,
 }
 
 /// What is asked for.
@@ -165,7 +167,9 @@ impl Monitor {
             let tuple = row.each_ref().map(|text| database.text(text));
             database.insert(policy.schema.policy_metadata, &tuple);
         }
-        let (graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
+        let mut graph = Graph::default();
+        graph.set_parts(settings.parts);
+        let (projected, progress) = (Projected::default(), Progress::default());
         Self { policy, settings, graph, database, projected, progress, shown: None }
     }
 

@@ -161,6 +161,9 @@ pub(crate) struct Records {
     /// How to print records; jsonl has all of them in full, inputs as runs of record numbers
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: RecordsFormat,
+    /// Show ids, names, contents and inputs in full, however long the lines
+    #[arg(short, long)]
+    pub(crate) wide: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }

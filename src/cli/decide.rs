@@ -48,7 +48,7 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
 type Judged = (GivenRequest, Vec<Decision>, Exit);
 
 fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Result<Judged, FileError> {
-    let settings = settings(&flags.settings, console)?;
+    let settings = settings(&flags.settings, &flags.reading, console)?;
     let mut monitor = Monitor::new(Arc::clone(policy), settings);
     let mut last = None;
     let mut stop = None;
@@ -140,7 +140,7 @@ fn as_next(
 }
 
 fn part(kind: PartKind) -> Part {
-    Part { kind, thought: false, thought_signature: None, unsupported: Vec::new() }
+    Part { kind, ..Part::default() }
 }
 
 fn call_part(tool: &str, arguments: &str) -> Result<Part, FileError> {

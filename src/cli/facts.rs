@@ -30,7 +30,7 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
         Ok(wanted) => wanted,
         Err(text) => return broken(flags, "unknown_relation", text, audience, console),
     };
-    let settings = match settings(&flags.settings, console) {
+    let settings = match settings(&flags.settings, &flags.reading, console) {
         Ok(settings) => settings,
         Err(error) => return policy::report_file(&error, audience, console),
     };

@@ -6,10 +6,11 @@ use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::cli::policy::{self, Audience};
 use crate::cli::recordings::{self, Input, Read};
-use crate::recording::{Recording, Stop};
+use crate::recording::{Parts, Recording, Stop};
 use crate::records::Graph;
 use crate::report;
 use crate::report::json::FileError;
+use crate::report::records::Width;
 use crate::report::visible::visible;
 
 /// Prints what recordings become.
@@ -53,7 +54,8 @@ fn show(
         }
         Read::Unreadable(error) => return (0, policy::report_file(&error, audience, console)),
     };
-    let (graph, stop) = graph(&recording);
+    let (graph, stop) = graph(&recording, flags.reading.options().parts);
+    let width = if flags.wide { Width::Wide } else { Width::Narrow };
     let made = graph.records().len();
     match flags.format {
         RecordsFormat::Jsonl => console.print(&report::records::lines(&source, &graph)),
@@ -62,7 +64,7 @@ fn show(
             if several || !recording.name.is_empty() {
                 console.print(&format!("{}\n", visible(&source)));
             }
-            console.print(&report::records::text(&graph));
+            console.print(&report::records::text(&graph, width));
         }
     }
     let end = stop.map_or(Exit::Done, |stop| {
@@ -73,8 +75,9 @@ fn show(
     (made, end)
 }
 
-fn graph(recording: &Recording) -> (Graph, Option<Stop>) {
+fn graph(recording: &Recording, parts: Parts) -> (Graph, Option<Stop>) {
     let mut graph = Graph::default();
+    graph.set_parts(parts);
     graph.set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     for event in &recording.events {
         if let Err(stop) = graph.extend(event) {

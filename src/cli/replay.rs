@@ -1,5 +1,6 @@
 //! `gatelog replay`
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::decision::Verdict;
 use crate::monitor::{Policy, Settings};
 use crate::replay::{SessionReport, replay};
 use crate::report::json::{
-    CheckRow, DocumentEnd, ErrorDocument, FileError, PolicyRow, SessionRow, Totals, line, shown,
+    CheckRow, DocumentEnd, ErrorDocument, FileError, PolicyRow, Refused, RefusedDocument, SessionRow, Totals,
+    line, shown,
 };
 use crate::report::text::{self, Color};
 use crate::report::visible::visible;
@@ -24,7 +26,7 @@ use crate::report::visible::visible;
 /// What one session came to, and how it is printed.
 #[derive(Debug)]
 enum Outcome {
-    Judged { totals: Totals, assumed: bool, printed: String },
+    Judged { totals: Totals, refused: Vec<Refused>, printed: String },
     Skipped(FileError),
     Unreadable(FileError),
 }
@@ -33,7 +35,8 @@ enum Outcome {
 #[derive(Debug, Default)]
 struct Course {
     totals: Totals,
-    assumed: bool,
+    /// What `--strict` refuses; empty without it.
+    refused: Vec<Refused>,
     /// The first file that could not be read.
     unreadable: Option<FileError>,
     skipped: Vec<FileError>,
@@ -46,7 +49,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let settings = match settings(&flags.settings, console) {
+    let settings = match settings(&flags.settings, &flags.reading, console) {
         Ok(settings) => settings,
         Err(error) => return policy::report_file(&error, audience, console),
     };
@@ -134,8 +137,8 @@ impl Replaying<'_> {
         };
         let mut totals = Totals::default();
         totals.add(&report);
-        let assumed = !report.assumptions.is_empty();
-        Outcome::Judged { totals, assumed, printed: self.printed(&report) }
+        let refused = if self.flags.strict { refused(&report).collect() } else { Vec::new() };
+        Outcome::Judged { totals, refused, printed: self.printed(&report) }
     }
 
     fn printed(&self, report: &SessionReport) -> String {
@@ -158,14 +161,14 @@ impl Replaying<'_> {
 /// Prints what came of one session, and counts it.
 fn take(outcome: Outcome, flags: &Replay, policy: &Policy, course: &mut Course, console: &mut Console<'_>) {
     match outcome {
-        Outcome::Judged { totals, assumed, printed } => {
+        Outcome::Judged { totals, refused, printed } => {
             if flags.format == ReplayFormat::Json {
                 let first = course.totals.sessions == 0;
                 console.print(&if first { head(policy) } else { ",".to_owned() });
             }
             console.print(&printed);
             course.totals.sum(&totals);
-            course.assumed |= assumed;
+            course.refused.extend(refused);
         }
         Outcome::Skipped(error) => course.skipped.push(error),
         Outcome::Unreadable(error) => {
@@ -184,9 +187,33 @@ fn head(policy: &Policy) -> String {
     format!("{{\"policy\":{},\"sessions\":[", line(&PolicyRow::new(policy.program())))
 }
 
+/// What `--strict` refuses of a session.
+fn refused(report: &SessionReport) -> impl Iterator<Item = Refused> {
+    report.refused_when_strict().map(|notice| Refused {
+        kind: notice.kind.clone(),
+        source: report.source.clone(),
+        text: notice.text.clone(),
+    })
+}
+
+/// One line for each kind, with the number of its sessions; the sessions themselves say the rest.
+fn refused_kinds(refused: &[Refused]) -> Vec<String> {
+    let mut kinds: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for one in refused {
+        kinds.entry(&one.kind).or_default().insert(&one.source);
+    }
+    let line = |(kind, files): (&str, BTreeSet<&str>)| {
+        format!("refused by --strict: {kind} ({})\n", text::counted(files.len(), "session"))
+    };
+    kinds.into_iter().map(line).collect()
+}
+
 fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console: &mut Console<'_>) {
     match flags.format {
-        ReplayFormat::Jsonl => {}
+        ReplayFormat::Jsonl if course.refused.is_empty() => {}
+        ReplayFormat::Jsonl => {
+            console.print(&(line(&RefusedDocument { refused: &course.refused }) + "\n"));
+        }
         ReplayFormat::Text if quiet => {}
         ReplayFormat::Text => {
             for skipped in &course.skipped {
@@ -196,8 +223,8 @@ fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console
             if course.totals.sessions > 0 || course.unreadable.is_none() {
                 console.print(&text::totals(&course.totals));
             }
-            if flags.strict && course.assumed {
-                console.print("something had to be assumed, which --strict refuses\n");
+            for line in refused_kinds(&course.refused) {
+                console.print(&line);
             }
         }
         ReplayFormat::Json => {
@@ -213,6 +240,7 @@ fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console
                 totals: course.totals,
                 error: course.unreadable.clone(),
                 skipped: course.skipped.clone(),
+                refused: &course.refused,
             };
             let end = line(&end);
             console.print(&format!("],{}\n", end.strip_prefix('{').unwrap_or(&end)));
@@ -226,7 +254,7 @@ fn exit(flags: &Replay, course: &Course) -> Exit {
     if totals.checks == 0 && !flags.allow_empty {
         exit = exit.and(Exit::Nothing);
     }
-    if totals.ask + totals.deny > 0 || flags.strict && course.assumed {
+    if totals.ask + totals.deny > 0 || !course.refused.is_empty() {
         exit = exit.and(Exit::Refused);
     }
     if totals.errors > 0 {

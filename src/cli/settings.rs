@@ -12,6 +12,7 @@ use crate::scenario;
 /// The settings that these flags name.
 pub(crate) fn settings(
     flags: &arguments::Settings,
+    reading: &arguments::Reading,
     console: &mut Console<'_>,
 ) -> Result<Settings, FileError> {
     let caller = Caller {
@@ -24,7 +25,7 @@ pub(crate) fn settings(
         None => Vec::new(),
         Some(path) => metadata(path, &files::text(path, console)?)?,
     };
-    Ok(Settings { caller, metadata, budget: flags.budget.budget() })
+    Ok(Settings { caller, metadata, budget: flags.budget.budget(), parts: reading.options().parts })
 }
 
 fn metadata(path: &Path, text: &str) -> Result<Vec<[String; 3]>, FileError> {

@@ -165,12 +165,10 @@ pub(crate) fn event(
     for (key, _) in fields.others(&known) {
         ignored.note(key);
     }
-    for key in OUTSIDE {
-        no_text_outside_parts(&fields, key)?;
-    }
+    let grounding = outside_parts(&fields, "groundingMetadata", manner.parts)?;
     fields.flag("partial")?;
     let content = fields.object("content", CONTENT)?;
-    let mut event = Event { index, ..said_about(&fields)? };
+    let mut event = Event { index, grounding, ..said_about(&fields)? };
     if let Some(content) = content {
         for (key, _) in content.others(CONTENT) {
             ignored.note(&join("content", key));
@@ -178,6 +176,9 @@ pub(crate) fn event(
         event.role = content.text("role")?;
         event.parts = parts(&content, manner)?;
         event.has_content = !event.parts.is_empty();
+        for name in part::unknown(&event.parts) {
+            ignored.note(&join("content.parts", &name));
+        }
     }
     if manner.dialect == Dialect::Rust {
         let (request, unread) = request::of(&fields);
@@ -191,6 +192,7 @@ pub(crate) fn event(
             ignored.note(&join("actions", key));
         }
         event.has_actions = true;
+        event.agent_state = outside_parts(&fields, "agentState", manner.parts)?;
         event.actions = actions(&fields, manner)?;
     }
     Ok(event)
@@ -264,16 +266,18 @@ fn transcriptions(fields: &Fields<'_>) -> Result<Vec<String>, Wrong> {
     Ok(spoken)
 }
 
-fn no_text_outside_parts(fields: &Fields<'_>, key: &str) -> Result<(), Wrong> {
-    if fields.value(key).is_none_or(is_hollow) {
-        return Ok(());
+/// A value that speaks outside the parts of the message. It stops the session, unless all is read.
+fn outside_parts(fields: &Fields<'_>, key: &str, read: Parts) -> Result<Option<Json>, Wrong> {
+    match (fields.value(key).filter(|value| !is_hollow(value)), read) {
+        (Some(_), Parts::Supported) => {
+            let text = format!("`{}` speaks outside the parts of the message", fields.place(key));
+            Err(Wrong::new(StopKind::UnsupportedPart, text))
+        }
+        (said, _) => Ok(said.cloned()),
     }
-    let text = format!("`{}` speaks outside the parts of the message", fields.place(key));
-    Err(Wrong::new(StopKind::UnsupportedPart, text))
 }
 
 fn actions(fields: &Fields<'_>, manner: Manner) -> Result<Actions, Wrong> {
-    no_text_outside_parts(fields, "agentState")?;
     let (removed, state): (Vec<_>, Vec<_>) =
         fields.entries("stateDelta")?.iter().partition(|(_, value)| is_removed(value));
     let rewind = fields.text("rewindBeforeInvocationId")?;

@@ -1,25 +1,32 @@
-//! Base64, or a list of numbers, to bytes.
+//! Base64 and lists of numbers to bytes.
 
 use crate::json::Json;
 
-/// The bytes of a value in any of the forms in which libraries write them: base64, numbers from 0 to 255, numbers from -128
-/// to 127. None where it is none of these.
-pub(crate) fn bytes(value: &Json) -> Option<Vec<u8>> {
-    let items = match value {
-        Json::Text(text) => return base64(text),
-        Json::Array(items) => items,
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => return None,
-    };
+/// What [`of`] reads, in words.
+pub(crate) const EXPECTED: &str = "base64 or a list of bytes";
+
+/// Bytes as libraries write them: base64, or a list of numbers from 0 to 255 or from -128 to 127; none where it is
+/// neither.
+pub(crate) fn of(value: &Json) -> Option<Vec<u8>> {
+    match value {
+        Json::Text(text) => base64(text),
+        Json::Array(items) => numbers(items),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => None,
+    }
+}
+
+fn numbers(items: &[Json]) -> Option<Vec<u8>> {
     let number = |item: &Json| match item {
-        Json::Number(digits) => digits.parse::<i16>().ok().filter(|number| (-128..=255).contains(number)),
+        Json::Number(digits) => digits.parse::<i16>().ok(),
         _ => None,
     };
     let numbers: Vec<i16> = items.iter().map(number).collect::<Option<_>>()?;
-    // No library writes both: -1 beside 255 has two readings for one byte.
-    if numbers.iter().any(|number| *number < 0) && numbers.iter().any(|number| *number > 127) {
-        return None;
-    }
-    Some(numbers.into_iter().map(|number| number.to_be_bytes()).map(|[_, low]| low).collect())
+    let signed = numbers.iter().any(|number| *number < 0);
+    // Both forms in one list are no form at all.
+    let byte = |number: i16| {
+        if signed { i8::try_from(number).ok().map(i8::cast_unsigned) } else { u8::try_from(number).ok() }
+    };
+    numbers.into_iter().map(byte).collect()
 }
 
 /// Decodes base64 in the standard or the URL-safe alphabet, with or without padding; none where it is neither.
@@ -59,19 +66,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_either_sign() {
+    fn lists_of_numbers() {
         let rows: [(&str, Option<&[u8]>); 8] = [
-            ("[137, 80, 0, 255]", Some(&[137, 80, 0, 255])),
-            ("[-119, 80, 0, -1]", Some(&[137, 80, 0, 255])),
+            ("[0, 127, 128, 255]", Some(&[0, 127, 128, 255])),
+            ("[0, 127, -128, -1]", Some(&[0, 127, 128, 255])),
             ("[]", Some(&[])),
-            ("[-1, 255]", None),
+            ("[-1, 200]", None),
             ("[256]", None),
             ("[-129]", None),
             ("[1.0]", None),
-            ("{}", None),
+            (r#"["1"]"#, None),
         ];
-        for (text, expected) in rows {
-            assert_eq!(bytes(&crate::json::parse(text).unwrap()).as_deref(), expected, "{text}");
+        for (text, bytes) in rows {
+            assert_eq!(of(&crate::json::parse(text).unwrap()).as_deref(), bytes, "{text}");
         }
     }
 

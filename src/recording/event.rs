@@ -47,6 +47,10 @@ pub struct Event {
     pub requested_input: Option<Json>,
     /// The request that the model answered with this event, exactly as it was sent; only the Rust library records it.
     pub model_request: Option<Json>,
+    /// `groundingMetadata` that says something, as written: what a search brought. None unless all parts are read.
+    pub grounding: Option<Json>,
+    /// `actions.agentState` that says something, as written. None unless all parts are read.
+    pub agent_state: Option<Json>,
 }
 
 impl Event {
@@ -97,7 +101,7 @@ pub enum Author {
 }
 
 /// One part of an event's content.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Part {
     /// What it is.
     pub kind: PartKind,
@@ -105,13 +109,28 @@ pub struct Part {
     pub thought: bool,
     /// `thoughtSignature`, decoded; none where absent.
     pub thought_signature: Option<Vec<u8>>,
-    /// Further schema keys of the part or its call or response that are not supported by default, as written (`willContinue`, `videoMetadata`, `partMetadata`, …): a
-    /// session with any stops there.
-    pub unsupported: Vec<(String, Json)>,
+    /// Further fields, by their names in snake case: data, files, code, what the model's own server did. Empty unless all
+    /// parts are read.
+    pub further: Vec<(String, FieldValue)>,
+    /// Further fields inside its function call or function response, likewise.
+    pub further_inside: Vec<(String, FieldValue)>,
+}
+
+/// What a further field of a part holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldValue {
+    /// As written.
+    Plain(Json),
+    /// Bytes, decoded from whichever form the library wrote.
+    Bytes(Vec<u8>),
+    /// Fields by their names in snake case.
+    Object(Vec<(String, Self)>),
+    /// One after another.
+    List(Vec<Self>),
 }
 
 /// What a part is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum PartKind {
     /// `text`
     Text(String),
@@ -133,10 +152,32 @@ pub enum PartKind {
         /// `response` as written; none where absent or null.
         response: Option<Json>,
     },
-    /// No payload: `{}`, or a signature alone.
+    /// `executableCode`, which runs without asking any gate; see [`Part::further`].
+    Code,
+    /// `codeExecutionResult`
+    CodeResult {
+        /// What the code printed; empty for nothing.
+        output: String,
+    },
+    /// `toolCall`: a tool that the model's own server ran, without asking any gate.
+    ServerCall {
+        /// Its id; empty for none.
+        id: String,
+        /// `toolType`, such as `GOOGLE_SEARCH_WEB`; empty for none.
+        tool: String,
+        /// `args` as written; none where absent or null.
+        arguments: Option<Json>,
+    },
+    /// `toolResponse`: what came back from it.
+    ServerAnswer {
+        /// Id of the call it answers; empty for none.
+        id: String,
+        /// `toolType`; empty for none.
+        tool: String,
+    },
+    /// None of these: [`Part::further`] fields alone, a signature alone, or nothing.
+    #[default]
     Empty,
-    /// A payload that is not supported by default: see [`Part::unsupported`].
-    Unsupported,
 }
 
 /// `actions` of an event.

@@ -202,6 +202,23 @@ pub(crate) fn camel(key: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A key of the schema in snake case: `mimeType` as `mime_type`. What is no camelCase stays as it is.
+pub(crate) fn snake(key: &str) -> String {
+    if !key.starts_with(|c: char| c.is_ascii_lowercase())
+        || !key.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    {
+        return key.to_owned();
+    }
+    let mut out = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
 fn is_lookalike(key: &str, known: &[&str]) -> bool {
     let letters = key.replace('_', "");
     known.iter().any(|known| known.eq_ignore_ascii_case(&letters))
@@ -229,6 +246,9 @@ mod tests {
         ];
         for (key, expected) in rows {
             assert_eq!(camel(key), expected);
+        }
+        for (key, expected) in [("mimeType", "mime_type"), ("fps", "fps"), ("Fps", "Fps"), ("a-B", "a-B")] {
+            assert_eq!(snake(key), expected);
         }
     }
 

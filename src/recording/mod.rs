@@ -20,7 +20,7 @@ mod time;
 mod untagged;
 mod vertex;
 
-pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
+pub use event::{Actions, Author, Event, FieldValue, Part, PartKind, ToolConfirmation};
 
 use crate::recording::shape::Content;
 
@@ -123,6 +123,13 @@ pub struct UnreadCall {
     pub tool: String,
     /// The arguments as ordinary JSON where they are strict JSON, else `{}`.
     pub arguments: String,
+}
+
+/// Whether a call of that name is the framework's own request to a person. Such calls are never checked, and one for a
+/// credential holds secrets.
+#[must_use]
+pub fn is_request(name: &str) -> bool {
+    matches!(name, "adk_request_confirmation" | "adk_request_credential" | "adk_request_input")
 }
 
 /// Why a session stops: what cannot be judged is denied.

@@ -4,10 +4,10 @@
 //! keys and brackets alone.
 
 use crate::json;
-use crate::recording::UnreadCall;
 use crate::recording::fields::camel;
 use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
+use crate::recording::{UnreadCall, is_request};
 
 /// Depth, inside an event, of the keys of a part: event, content, parts, part.
 const PART_DEPTH: usize = 4;
@@ -46,7 +46,7 @@ pub(crate) fn calls_of(text: &str, index: usize, dialect: Dialect) -> Vec<Unread
 pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
     let mut calls = Vec::new();
     for event in events.into_iter().filter(|event| !event.partial) {
-        for call in event.calls {
+        for call in event.calls.into_iter().filter(|call| !is_request(&call.tool)) {
             calls.push(UnreadCall {
                 event: event.index,
                 event_id: event.id.clone(),

@@ -4,7 +4,7 @@ use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{Part, PartKind};
 use crate::recording::fields::{Fields, Wrong, is_blank};
-use crate::recording::part::unsupported;
+use crate::recording::part;
 use crate::recording::{Parts, StopKind};
 
 /// Every key that a part can have, so that no other spelling of one passes for it.
@@ -32,25 +32,39 @@ const RESPONSE: &[&str] = &["name", "response"];
 pub(crate) fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
     let fields = Fields::new(json, place, PART)?;
     let (kind, own) = kind(&fields)?;
-    let mut others = grouped(fields.others(own).filter(|(_, value)| !is_blank(value)));
-    if let Some((_, first, value)) = others.first().filter(|_| read == Parts::Supported) {
-        return Err(unsupported(place, first, value));
+    let others = grouped(fields.others(own).filter(|(_, value)| !is_blank(value)));
+    if let Some((_, first, value)) = others.first() {
+        part::refuse(read, place, first, value)?;
     }
+    let mut inside = Vec::new();
     if let Some(inner) = fields.object("functionResponse", RESPONSE)? {
         for (key, value) in inner.others(RESPONSE).filter(|(_, value)| !is_blank(value)) {
-            if read == Parts::Supported {
-                return Err(unsupported(inner.own_place(), key, value));
-            }
-            others.push((key.to_owned(), key.to_owned(), value.clone()));
+            part::refuse(read, inner.own_place(), key, value)?;
+            inside.push((key.into(), value.clone()));
         }
     }
-    let kind = if kind == PartKind::Empty && !others.is_empty() { PartKind::Unsupported } else { kind };
+    let others: Vec<_> = others.into_iter().map(|(name, _, value)| (name.into(), value)).collect();
+    let server = if kind == PartKind::Empty { server(&fields)? } else { None };
     Ok(Part {
-        kind,
+        kind: server.unwrap_or(kind),
         thought: own.contains(&"thinking"),
         thought_signature: signature(&fields, own)?,
-        unsupported: others.into_iter().map(|(name, _, value)| (name, value)).collect(),
+        further: part::further_of_part(&others, place)?,
+        further_inside: part::further_of_part(&inside, place)?,
     })
+}
+
+/// A call that the model's own server made, or its answer: no gate was asked.
+fn server(fields: &Fields<'_>) -> Result<Option<PartKind>, Wrong> {
+    let known = ["id", "name", "args"];
+    if let Some(call) = fields.object("serverToolCall", &known)? {
+        let (id, tool) = (call.text("id")?, call.text("name")?);
+        return Ok(Some(PartKind::ServerCall { id, tool, arguments: call.value("args").cloned() }));
+    }
+    let answer = fields.object("serverToolResponse", &known)?;
+    answer
+        .map(|answer| Ok(PartKind::ServerAnswer { id: answer.text("id")?, tool: answer.text("name")? }))
+        .transpose()
 }
 
 /// What the part is, and the keys that belong to that kind.
@@ -185,7 +199,7 @@ mod tests {
             let wrong = read(text, Parts::Supported).unwrap_err();
             assert_eq!(wrong.text, format!("`parts[0].{shown}` is no supported part of a message"));
             let part = read(text, Parts::Full).unwrap();
-            assert_eq!(part.unsupported.first().map(|(key, _)| key.as_str()), Some(name), "{text}");
+            assert_eq!(part.further.first().map(|(key, _)| key.as_str()), Some(name), "{text}");
         }
         let inner = r#"{"functionResponse": {"name": "f", "response": 1, "inline_data": [{"data": [1]}]}}"#;
         let wrong = read(inner, Parts::Supported).unwrap_err();

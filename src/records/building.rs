@@ -59,7 +59,7 @@ fn part(value: &Json) -> Part {
         kind,
         thought: value.field("thought") == Some(&Json::Bool(true)),
         thought_signature: value.field("thoughtSignature").map(|_| vec![1, 2, 3]),
-        unsupported: Vec::new(),
+        ..Part::default()
     }
 }
 
@@ -127,7 +127,7 @@ fn event(index: usize, value: &Json) -> Event {
             .map(|t| text(t, "text"))
             .collect(),
         requested_input: given(value.field("requestedInput")),
-        model_request: None,
+        ..Event::default()
     }
 }
 

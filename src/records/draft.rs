@@ -5,8 +5,10 @@
 use crate::json;
 use crate::json::Json;
 use crate::recording::Event;
+use crate::recording::FieldValue;
 use crate::recording::Part;
 use crate::recording::PartKind;
+use crate::recording::Parts;
 use crate::recording::Stop;
 use crate::recording::StopKind;
 use crate::records::RecordKind;
@@ -14,6 +16,9 @@ use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::metadata::Unencodable;
 use crate::records::notices::quoted;
+use crate::records::outside;
+use crate::records::secret::redacted;
+use crate::records::secret::without_credentials;
 use std::borrow::Cow;
 
 /// Names under which the framework itself asks for something.
@@ -57,12 +62,35 @@ pub(crate) struct Draft<'e> {
 pub(crate) enum Source<'e> {
     /// Text, a thought, a signature.
     Words,
-    /// `inputTranscription`, `outputTranscription`, `output`, `requestedInput`, `errorMessage`.
+    /// `inputTranscription`, `outputTranscription`.
+    Spoken,
+    /// `output`, `requestedInput`, `errorMessage`, `agentState`.
     OutsideParts,
+    /// `groundingMetadata`: what a search of the model's own server brought it for this very message.
+    Grounding,
+    /// What no gate was asked about.
+    Ungated(Ungated<'e>),
     /// A part of a compaction.
     Summary,
     Call(Proposal<'e>),
     Answer(Answer<'e>),
+}
+
+/// What ran without asking any gate.
+#[derive(Debug)]
+pub(crate) enum Ungated<'e> {
+    Code,
+    CodeResult,
+    Call {
+        id: &'e str,
+        tool: &'e str,
+        /// As ordinary JSON; `{}` for none.
+        arguments: String,
+    },
+    Answer {
+        id: &'e str,
+        tool: &'e str,
+    },
 }
 
 /// A function call.
@@ -85,58 +113,78 @@ pub(crate) struct Answer<'e> {
     pub(crate) purpose: Purpose,
     /// The response, secrets left out; an empty object where there is none.
     pub(crate) response: Cow<'e, Json>,
+    /// Whether it says that more of it is to come.
+    pub(crate) continues: bool,
+}
+
+/// What decides how parts are recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) parts: Parts,
+    /// Whether the event is the framework's own, so that a compaction in it counts.
+    pub(crate) counts_as_summary: bool,
+    /// Whether an id is that of a request for a credential.
+    pub(crate) hides_secrets: &'a dyn Fn(&str) -> bool,
 }
 
 /// The records of an event: its parts, the summary it carries, and what it says outside parts.
-///
-/// `hides_secrets` says of an id whether it is that of a request for a credential.
-pub(crate) fn drafts<'e>(
-    event: &'e Event,
-    counts_as_summary: bool,
-    hides_secrets: &dyn Fn(&str) -> bool,
-) -> Result<Vec<Draft<'e>>, Stop> {
+pub(crate) fn drafts<'e>(event: &'e Event, reading: Reading<'_>) -> Result<Vec<Draft<'e>>, Stop> {
     let mut all = Vec::with_capacity(event.parts.len());
-    for (place, part) in event.parts.iter().enumerate() {
-        supported(event, part, place)?;
-        all.push(of_part(event, part, place, hides_secrets).map_err(|fault| stop(event, place, &fault))?);
+    for part in &event.parts {
+        all.push(recordable(event, part, all.len(), reading)?);
     }
-    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| counts_as_summary) {
+    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| reading.counts_as_summary) {
         for part in &compaction.parts {
-            supported(event, part, all.len())?;
-            let place = all.len();
-            let mut draft =
-                of_part(event, part, place, hides_secrets).map_err(|fault| stop(event, place, &fault))?;
+            let mut draft = recordable(event, part, all.len(), reading)?;
             (draft.kind, draft.source) = (RecordKind::Summary, Source::Summary);
             all.push(draft);
         }
     }
-    outside_parts(event, &mut all)?;
+    let beside = event.grounding.is_some() || event.agent_state.is_some();
+    if beside && reading.parts == Parts::Supported {
+        let field = if event.grounding.is_some() { "groundingMetadata" } else { "agentState" };
+        return Err(unsupported(event, all.len(), field));
+    }
+    outside::add(event, &mut all)?;
     Ok(all)
 }
 
-fn supported(event: &Event, part: &Part, place: usize) -> Result<(), Stop> {
-    let field = match (&part.kind, part.unsupported.first()) {
-        (_, Some((field, _))) => field.as_str(),
-        (PartKind::Unsupported, None) => "unknown",
-        (PartKind::Text(_) | PartKind::Call { .. } | PartKind::Response { .. } | PartKind::Empty, None) => {
-            return Ok(());
-        }
-    };
+fn recordable<'e>(
+    event: &Event,
+    part: &'e Part,
+    place: usize,
+    reading: Reading<'_>,
+) -> Result<Draft<'e>, Stop> {
+    let further = part.further.iter().chain(&part.further_inside).next();
+    let field = further.map(|(name, _)| name.as_str()).or(match part.kind {
+        PartKind::Code => Some("executable_code"),
+        PartKind::CodeResult { .. } => Some("code_execution_result"),
+        PartKind::ServerCall { .. } => Some("tool_call"),
+        PartKind::ServerAnswer { .. } => Some("tool_response"),
+        PartKind::Text(_) | PartKind::Call { .. } | PartKind::Response { .. } | PartKind::Empty => None,
+    });
+    if let (Some(field), Parts::Supported) = (field, reading.parts) {
+        return Err(unsupported(event, place, field));
+    }
+    of_part(event, part, place, reading.hides_secrets).map_err(|fault| stop(event, place, &fault))
+}
+
+fn unsupported(event: &Event, place: usize, field: &str) -> Stop {
     let text = format!(
         "event {} part {place}: the field {} is not supported, and what it says cannot be judged",
         quoted(&event.id),
         quoted(field)
     );
-    Err(Stop {
+    Stop {
         kind: StopKind::UnsupportedPart,
         event: Some(event.index),
         event_id: event.id.clone(),
         part: Some(place),
         text,
-    })
+    }
 }
 
-fn stop(event: &Event, place: usize, fault: &Unencodable) -> Stop {
+pub(crate) fn stop(event: &Event, place: usize, fault: &Unencodable) -> Stop {
     Stop {
         kind: StopKind::UnencodableValue,
         event: Some(event.index),
@@ -163,45 +211,126 @@ fn of_part<'e>(
     if let Some(signature) = &part.thought_signature {
         fields.push(("thought_signature", Field::Bytes(signature)));
     }
+    let hidden = redacted();
+    let is_secret = is_secret(&part.kind, hides_secrets);
+    let named = |(name, value): &'e (String, FieldValue)| {
+        let value = if is_secret { Field::Value(&hidden) } else { value.into() };
+        (name.as_str(), value)
+    };
+    fields.extend(part.further.iter().map(named));
+    let inside: Vec<_> = part.further_inside.iter().map(named).collect();
+    of_kind(event, part, place, (fields, inside), is_secret)
+}
+
+fn of_kind<'e>(
+    event: &Event,
+    part: &'e Part,
+    place: usize,
+    (own, inside): OwnFields<'_>,
+    is_secret: bool,
+) -> Result<Draft<'e>, Unencodable> {
+    let mut fields: Vec<(&str, Field<'_>)> = own;
     match &part.kind {
         PartKind::Text(text) => {
             fields.push(("text", Field::Text(text)));
             let kind = if part.thought { RecordKind::Thought } else { RecordKind::Text };
-            plain(kind, place, text.clone(), fields)
+            plain(kind, place, text.clone(), fields, Source::Words)
         }
-        PartKind::Empty | PartKind::Unsupported => plain(RecordKind::Signature, place, String::new(), fields),
-        PartKind::Call { id, name, arguments } => call(event, (id, name, arguments.as_ref()), place, fields),
+        PartKind::Empty => {
+            let kind = if part.further.is_empty() { RecordKind::Signature } else { RecordKind::Data };
+            plain(kind, place, String::new(), fields, Source::Words)
+        }
+        PartKind::Code => {
+            plain(RecordKind::Code, place, String::new(), fields, Source::Ungated(Ungated::Code))
+        }
+        PartKind::CodeResult { output } => {
+            let source = Source::Ungated(Ungated::CodeResult);
+            plain(RecordKind::CodeResult, place, output.clone(), fields, source)
+        }
+        PartKind::ServerCall { id, tool, arguments } => {
+            let arguments = arguments
+                .as_ref()
+                .map_or_else(|| "{}".to_owned(), |json| without_credentials(json).ordinary());
+            let source = Source::Ungated(Ungated::Call { id, tool, arguments });
+            plain(RecordKind::ServerCall, place, String::new(), fields, source)
+        }
+        PartKind::ServerAnswer { id, tool } => {
+            let source = Source::Ungated(Ungated::Answer { id, tool });
+            plain(RecordKind::ServerAnswer, place, String::new(), fields, source)
+        }
+        PartKind::Call { id, name, arguments } => {
+            let in_pieces =
+                continues(part) || part.further_inside.iter().any(|(name, _)| name == "partial_args");
+            let mut draft = call(event, (id, name, arguments.as_ref()), place, (fields, inside))?;
+            if let (Source::Call(proposal), true) = (&mut draft.source, in_pieces) {
+                let why = "its arguments come in pieces, and what they add up to is not known";
+                proposal.refused.get_or_insert_with(|| why.to_owned());
+            }
+            Ok(draft)
+        }
         PartKind::Response { id, name, response } => {
-            let secret = hides_secrets(id);
-            answer((id, name, response.as_ref()), place, fields, secret)
+            // What a person sends may be a credential even where nothing says which request it answers.
+            let response = response.as_ref().map(|response| match event.author.as_str() {
+                "user" => without_credentials(response),
+                _ => Cow::Borrowed(response),
+            });
+            let mut draft = answer((id, name, response), place, (fields, inside), is_secret)?;
+            if let Source::Answer(answer) = &mut draft.source {
+                answer.continues = continues(part);
+            }
+            Ok(draft)
         }
     }
 }
+
+/// Whether a part asks for a credential, or brings one.
+fn is_secret(kind: &PartKind, hides_secrets: &dyn Fn(&str) -> bool) -> bool {
+    match kind {
+        PartKind::Call { name, .. } => Purpose::of(name) == Purpose::Credential,
+        PartKind::Response { id, name, .. } => Purpose::of(name) == Purpose::Credential || hides_secrets(id),
+        PartKind::Text(_)
+        | PartKind::Code
+        | PartKind::CodeResult { .. }
+        | PartKind::ServerCall { .. }
+        | PartKind::ServerAnswer { .. }
+        | PartKind::Empty => false,
+    }
+}
+
+/// Whether a call or an answer says that more of it is to come.
+fn continues(part: &Part) -> bool {
+    let yes = FieldValue::Plain(Json::Bool(true));
+    part.further_inside.iter().any(|(name, value)| name == "will_continue" && *value == yes)
+}
+
+/// Fields of a part, and further ones inside its call or answer.
+type OwnFields<'f> = (Vec<(&'f str, Field<'f>)>, Vec<(&'f str, Field<'f>)>);
 
 fn plain<'e>(
     kind: RecordKind,
     place: usize,
     contents: String,
     fields: Vec<(&str, Field<'_>)>,
+    source: Source<'e>,
 ) -> Result<Draft<'e>, Unencodable> {
     let metadata = Some(metadata::encode(fields)?);
-    Ok(Draft { kind, place, contents, tools_json: "[]".to_owned(), metadata, source: Source::Words })
+    Ok(Draft { kind, place, contents, tools_json: "[]".to_owned(), metadata, source })
 }
 
 fn call<'e>(
     event: &Event,
     (id, name, written): (&'e str, &'e str, Option<&'e Json>),
     place: usize,
-    own: Vec<(&'e str, Field<'e>)>,
+    (own, inside): OwnFields<'_>,
 ) -> Result<Draft<'e>, Unencodable> {
     let purpose = Purpose::of(name);
     let (empty, secret) = (Json::Object(Vec::new()), redacted());
-    let mut fields: Vec<(&str, Field<'_>)> = own;
+    let (mut fields, mut inner): OwnFields<'_> = (own, inside);
     let shown = match purpose {
         Purpose::Credential => &secret,
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => written.unwrap_or(&empty),
     };
-    let mut inner = vec![("args", Field::Value(shown))];
+    inner.push(("args", Field::Value(shown)));
     named(&mut inner, id, name);
     fields.push(("function_call", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
@@ -257,29 +386,27 @@ fn refusal(event: &Event, name: &str, unread: Option<String>) -> Option<String> 
 }
 
 fn answer<'e>(
-    (id, name, written): (&'e str, &'e str, Option<&'e Json>),
+    (id, name, written): (&'e str, &'e str, Option<Cow<'e, Json>>),
     place: usize,
-    own: Vec<(&'e str, Field<'e>)>,
+    (own, inside): OwnFields<'_>,
     secret: bool,
 ) -> Result<Draft<'e>, Unencodable> {
     let purpose = if secret { Purpose::Credential } else { Purpose::of(name) };
-    let hidden = redacted();
-    let mut fields: Vec<(&str, Field<'_>)> = own;
     let shown = match purpose {
-        Purpose::Credential => written.map(|_| &hidden),
+        Purpose::Credential => written.map(|_| Cow::Owned(redacted())),
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => written,
     };
-    let mut inner: Vec<_> = shown.map(|value| ("response", Field::Value(value))).into_iter().collect();
+    let (mut fields, mut inner): OwnFields<'_> = (own, inside);
+    inner.extend(shown.as_deref().map(|value| ("response", Field::Value(value))));
     named(&mut inner, id, name);
     fields.push(("function_response", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
-    let response = match (purpose, written) {
-        (Purpose::Credential, _) => Cow::Owned(redacted()),
-        (_, Some(value)) => Cow::Borrowed(value),
-        (_, None) => Cow::Owned(Json::Object(Vec::new())),
-    };
+    let response = shown.unwrap_or_else(|| match purpose {
+        Purpose::Credential => Cow::Owned(redacted()),
+        Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
+    });
     let contents = response.ordinary();
-    let source = Source::Answer(Answer { id, name, purpose, response });
+    let source = Source::Answer(Answer { id, name, purpose, response, continues: false });
     Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: "[]".to_owned(), metadata, source })
 }
 
@@ -289,39 +416,4 @@ fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str)
             fields.push((key, Field::Text(value)));
         }
     }
-}
-
-/// What stands in place of a secret.
-pub(crate) fn redacted() -> Json {
-    Json::Object(vec![("redacted".into(), Json::Bool(true))])
-}
-
-fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), Stop> {
-    let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>| {
-        let place = all.len();
-        let metadata =
-            fields.map(metadata::encode).transpose().map_err(|fault| stop(event, place, &fault))?;
-        let tools_json = "[]".to_owned();
-        let source = Source::OutsideParts;
-        all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, source });
-        Ok(())
-    };
-    for transcription in event.transcriptions.iter().filter(|text| !text.is_empty()) {
-        add(transcription.clone(), None)?;
-    }
-    if let Some(output) = event.output.as_ref().filter(|_| !event.has_content) {
-        let contents = output.text().map_or_else(|| output.ordinary(), str::to_owned);
-        add(contents, Some(vec![("output", Field::Value(output))]))?;
-    }
-    if let Some(input) = &event.requested_input {
-        add(input.ordinary(), Some(vec![("requested_input", Field::Value(input))]))?;
-    }
-    if !event.error_message.is_empty() {
-        let mut fields = vec![("error_message", Field::Text(&event.error_message))];
-        if !event.error_code.is_empty() {
-            fields.push(("error_code", Field::Text(&event.error_code)));
-        }
-        add(event.error_message.clone(), Some(fields))?;
-    }
-    Ok(())
 }

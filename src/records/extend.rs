@@ -14,7 +14,9 @@ use crate::records::Role;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
 use crate::records::draft::Purpose;
+use crate::records::draft::Reading;
 use crate::records::draft::Source;
+use crate::records::draft::Ungated;
 use crate::records::draft::drafts;
 use crate::records::identity::fingerprint;
 use crate::records::identity::hex;
@@ -91,7 +93,8 @@ impl Graph {
             let call = book.newest_anywhere(id).and_then(|index| book.call(index));
             call.is_some_and(|call| call.purpose == Purpose::Credential)
         };
-        let drafts = drafts(event, marker, &hides_secrets)?;
+        let (parts, hides_secrets) = (self.parts, &hides_secrets);
+        let drafts = drafts(event, Reading { parts, counts_as_summary: marker, hides_secrets })?;
         let mut scene = self.scene(event, marker);
         self.notice_peer(&scene);
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
@@ -142,14 +145,21 @@ impl Graph {
         let role = self.role(scene, &source);
         let body = Body { kind, place, contents, tools_json, metadata, role };
         match source {
-            Source::Words | Source::OutsideParts => {
-                let outside = matches!(source, Source::OutsideParts);
+            Source::Words
+            | Source::Spoken
+            | Source::OutsideParts
+            | Source::Grounding
+            | Source::Ungated(_) => {
+                let outside = matches!(source, Source::Spoken | Source::OutsideParts | Source::Grounding);
                 let inputs = self.inputs_of_words(scene, outside);
                 let by_model = kind == RecordKind::Thought && scene.writer == Author::Agent;
                 let shown = if by_model { Shown::Author } else { Shown::Everyone };
                 let record = self.record(scene, body, inputs, shown);
-                if !outside {
+                if !outside || matches!(source, Source::Grounding) {
                     scene.parts.push(record);
+                }
+                if let Source::Ungated(ungated) = &source {
+                    self.note_ungated(scene, record, ungated);
                 }
             }
             Source::Summary => {
@@ -163,17 +173,13 @@ impl Graph {
     /// Who produced a part: author and kind of event decide, never `content.role`.
     fn role(&self, scene: &Scene<'_>, source: &Source<'_>) -> Role {
         match source {
-            Source::Answer(_) | Source::Summary => Role::Agent,
+            Source::Answer(_) | Source::Summary | Source::OutsideParts | Source::Grounding => Role::Agent,
             Source::Words if self.is_handed_down(scene) => Role::Agent,
-            Source::Words | Source::Call(_) if scene.writer == Author::Person => Role::User,
-            Source::OutsideParts
-                if scene.event.output.is_some()
-                    || scene.event.requested_input.is_some()
-                    || !scene.event.error_message.is_empty() =>
-            {
-                Role::Agent
+            Source::Words | Source::Call(_) | Source::Ungated(_) if scene.writer == Author::Person => {
+                Role::User
             }
-            Source::Words | Source::Call(_) | Source::OutsideParts => {
+            Source::Ungated(Ungated::CodeResult | Ungated::Answer { .. }) => Role::Agent,
+            Source::Words | Source::Call(_) | Source::Spoken | Source::Ungated(_) => {
                 if scene.by_agent() {
                     Role::Assistant
                 } else {
@@ -264,6 +270,7 @@ impl Graph {
             branch: event.branch.clone(),
             seq: number,
             time: event.time.clone(),
+            number: Some(event.index),
         };
         let place = if event.id.is_empty() { format!("#{}", event.index) } else { event.id.clone() };
         let Body { kind, place: part, contents, tools_json, metadata, role } = body;
@@ -499,10 +506,11 @@ mod tests {
         let mut list = events(&short("user say a\nbot say b\n& call c pay {\"x\":1}\n& say d"));
         let mut graph = Graph::default();
         graph.extend(&list[0]).unwrap();
-        list[1].parts[2].unsupported.push(("inlineData".to_owned(), Json::Null));
+        let data = crate::recording::FieldValue::Plain(Json::Null);
+        list[1].parts[2].further.push(("inline_data".to_owned(), data));
         let stop = graph.extend(&list[1]).unwrap_err();
         assert_eq!((stop.kind, stop.part, stop.event), (StopKind::UnsupportedPart, Some(2), Some(1)));
-        assert!(stop.text.contains("`inlineData`"), "{}", stop.text);
+        assert!(stop.text.contains("`inline_data`"), "{}", stop.text);
         assert_eq!((graph.records().len(), graph.calls().len(), graph.facts().len()), (1, 0, 0));
         let list = events(&short(r#"bot call c pay {"x":1e999}"#));
         assert_eq!(graph.extend(&list[0]).unwrap_err().kind, StopKind::UnencodableValue);
@@ -546,6 +554,20 @@ mod tests {
         assert_eq!(contents, ["go", r#"{"a":2,"b":1}"#, "spoken", "broke", "end"]);
         assert_eq!(inputs(&graph, 2), [0, 1]);
         assert_eq!(inputs(&graph, 4), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_output_beside_parts_is_a_record_unless_they_say_it() {
+        let rows = [
+            (r#"bot say ok @ "output":"ok""#, 1),
+            (r#"bot say ok @ "output":"not ok""#, 2),
+            (r#"bot answer c f {"x":1} @ "output":{"x":1}"#, 1),
+            (r#"bot answer c f {"x":1} @ "output":{"x":2}"#, 2),
+            (r#"bot think ok @ "output":"ok""#, 2),
+        ];
+        for (line, records) in rows {
+            assert_eq!(build(line).0.records().len(), records, "{line}");
+        }
     }
 
     #[test]

@@ -27,6 +27,14 @@ pub enum RecordKind {
     Summary,
     Resource,
     Signature,
+    /// Inline data, a file, or fields that are not known.
+    Data,
+    Code,
+    CodeResult,
+    /// A call that the model's own server ran.
+    ServerCall,
+    /// What came back from it.
+    ServerAnswer,
     /// Written by hand in a test.
     Given,
 }
@@ -46,6 +54,8 @@ pub struct RecordEvent {
     pub seq: i64,
     /// RFC 3339
     pub time: String,
+    /// Number of the event in its file, from 0; none where there is no file.
+    pub number: Option<usize>,
 }
 
 /// One node of a session.

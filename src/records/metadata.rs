@@ -1,6 +1,8 @@
 //! A part as canonical JSON: every key says the kind of key it is.
 
 use crate::json::Json;
+use crate::recording::FieldValue;
+use crate::records::secret::without_credentials;
 use std::fmt::Write as _;
 
 /// A number that no double can hold.
@@ -13,10 +15,27 @@ pub(crate) struct Unencodable {
 /// A field of a part, by the name that it has in snake case.
 pub(crate) enum Field<'a> {
     Value(&'a Json),
+    /// The same, credentials inside left out.
+    Guarded(&'a Json),
     Text(&'a str),
     True,
     Bytes(&'a [u8]),
     Object(Vec<(&'a str, Self)>),
+    List(Vec<Self>),
+}
+
+impl<'a> From<&'a FieldValue> for Field<'a> {
+    // A field's value is as deep as the schema of a part says.
+    fn from(value: &'a FieldValue) -> Self {
+        match value {
+            FieldValue::Plain(json) => Self::Guarded(json),
+            FieldValue::Bytes(bytes) => Self::Bytes(bytes),
+            FieldValue::Object(fields) => {
+                Self::Object(fields.iter().map(|(name, value)| (name.as_str(), value.into())).collect())
+            }
+            FieldValue::List(items) => Self::List(items.iter().map(Self::from).collect()),
+        }
+    }
 }
 
 /// The object of these fields, sorted by code point, without blanks, ASCII alone.
@@ -34,19 +53,35 @@ fn write_fields(out: &mut String, mut fields: Vec<(&str, Field<'_>)>) -> Result<
             out.push(',');
         }
         write_key(out, name);
-        match field {
-            Field::Value(value) => write_value(out, value)?,
-            Field::Text(text) => write_ascii(out, text),
-            Field::True => out.push_str("true"),
-            Field::Bytes(bytes) => {
-                out.push_str("{\"bytes\":\"");
-                write_base64(out, bytes);
-                out.push_str("\"}");
-            }
-            Field::Object(inner) => write_fields(out, inner)?,
-        }
+        write_field(out, field)?;
     }
     out.push('}');
+    Ok(())
+}
+
+fn write_field(out: &mut String, field: Field<'_>) -> Result<(), Unencodable> {
+    match field {
+        Field::Value(value) => write_value(out, value)?,
+        Field::Guarded(value) => write_value(out, &without_credentials(value))?,
+        Field::Text(text) => write_ascii(out, text),
+        Field::True => out.push_str("true"),
+        Field::Bytes(bytes) => {
+            out.push_str("{\"bytes\":\"");
+            write_base64(out, bytes);
+            out.push_str("\"}");
+        }
+        Field::Object(inner) => write_fields(out, inner)?,
+        Field::List(items) => {
+            out.push('[');
+            for (i, item) in items.into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                write_field(out, item)?;
+            }
+            out.push(']');
+        }
+    }
     Ok(())
 }
 

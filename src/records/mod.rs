@@ -14,11 +14,14 @@ pub mod graph;
 mod identity;
 mod metadata;
 mod notices;
+mod outside;
 mod pair;
 mod propose;
 #[cfg(test)]
 mod random;
 mod respond;
+mod secret;
+mod server;
 mod state;
 mod visible;
 
@@ -32,6 +35,7 @@ use crate::lineage::Lineage;
 use crate::lineage::RecordId;
 use crate::recording::Event;
 use crate::recording::Notice;
+use crate::recording::Parts;
 use crate::recording::Stop;
 use crate::records::approval::Requests;
 use crate::records::identity::Trail;
@@ -57,6 +61,8 @@ use std::collections::BTreeSet;
 // Invariant: `records`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
+    /// Whether the session stops at parts beside text, calls and answers.
+    parts: Parts,
     trail: Trail,
     records: Vec<Record>,
     ids: BTreeMap<String, RecordId>,
@@ -76,6 +82,8 @@ pub struct Graph {
     seen_ids: BTreeMap<String, bool>,
     /// Ids of answers that belong to no call.
     unmatched: BTreeSet<String>,
+    /// Arguments of the newest call of each id and tool that the model's own server ran.
+    server_calls: BTreeMap<(String, String), String>,
     /// Names of agents: authors and targets of transfers.
     agents: BTreeSet<String>,
     /// The last output of each author.
@@ -104,6 +112,12 @@ impl Graph {
     /// Where the session has to stop before this event; nothing of it is recorded then.
     pub fn extend(&mut self, event: &Event) -> Result<Observed, Stop> {
         self.add_event(event)
+    }
+
+    /// Says which fields of message parts are recorded, before the first event. A session stops at an event with any other,
+    /// however it was read.
+    pub fn set_parts(&mut self, parts: Parts) {
+        self.parts = parts;
     }
 
     /// Names the session, before its first event: the application, the end user, the session itself. Each may be empty.

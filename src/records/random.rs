@@ -57,22 +57,12 @@ fn part() -> impl Strategy<Value = Part> {
         }),
         Just(PartKind::Empty),
     ];
-    (kind, any::<bool>()).prop_map(|(kind, thought)| Part {
-        kind,
-        thought,
-        thought_signature: None,
-        unsupported: Vec::new(),
-    })
+    (kind, any::<bool>()).prop_map(|(kind, thought)| Part { kind, thought, ..Part::default() })
 }
 
 fn actions() -> impl Strategy<Value = Actions> {
     let time = || (0u32..40).prop_map(|second| format!("2026-01-01T00:00:{second:02}Z"));
-    let summary = Part {
-        kind: PartKind::Text("sum".to_owned()),
-        thought: false,
-        thought_signature: None,
-        unsupported: vec![],
-    };
+    let summary = Part { kind: PartKind::Text("sum".to_owned()), ..Part::default() };
     prop_oneof![
         6 => Just(Actions::default()),
         1 => pick(&["i0", "i1", "i2", "i3"])

@@ -1,6 +1,5 @@
 //! Answers: of tools, and of persons who approve.
 
-use crate::json::Json;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Author;
@@ -45,7 +44,7 @@ impl Graph {
             (Purpose::Credential, _) => {}
             (Purpose::Tool | Purpose::Input, Some(index)) => {
                 scene.answers.push(record);
-                self.answered(scene, record, index, &answer.response);
+                self.answered(scene, record, index, answer);
             }
             (Purpose::Tool | Purpose::Input, None) => {
                 scene.answers.push(record);
@@ -99,10 +98,13 @@ impl Graph {
     }
 
     /// Notes what an answer says about its call.
-    fn answered(&mut self, scene: &Scene<'_>, record: RecordId, index: CallIndex, response: &Json) {
+    fn answered(&mut self, scene: &Scene<'_>, record: RecordId, index: CallIndex, answer: &Answer<'_>) {
         let Some(call) = self.book.call(index) else { return };
+        // What goes on has not returned.
+        let said =
+            if answer.continues { Shows::Waiting } else { answer::shows(&answer.response, &call.name) };
         let actions = &scene.event.actions;
-        let shown = match (answer::shows(response, &call.name), actions.confirmation_decision) {
+        let shown = match (said, actions.confirmation_decision) {
             // The call did not run, whatever its answer says.
             (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
             (shown, _) => shown,

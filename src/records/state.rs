@@ -6,9 +6,10 @@ use crate::recording::Event;
 use crate::records::Graph;
 use crate::records::Role;
 use crate::records::SessionFact;
-use crate::records::draft::redacted;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
+use crate::records::secret::holds_credential;
+use crate::records::secret::redacted;
 use std::borrow::Cow;
 
 /// The names of the session, for records of resources.
@@ -29,6 +30,20 @@ pub(crate) fn scope_of(key: &str) -> (&'static str, &str) {
         .into_iter()
         .find_map(|(prefix, scope)| key.strip_prefix(prefix).map(|rest| (scope, rest)))
         .unwrap_or(("session", key))
+}
+
+/// Most bytes of a state key that libraries take.
+const KEY_BYTES: usize = 256;
+
+/// Why libraries refuse a state key, in words.
+fn odd_key(key: &str) -> Option<&'static str> {
+    let rows = [
+        (key.is_empty(), "is empty"),
+        (key.len() > KEY_BYTES, "has more than 256 bytes"),
+        (key.contains(['/', '\\']), "has a path separator"),
+        (key.contains('\0'), "has a zero byte"),
+    ];
+    rows.into_iter().find(|(holds, _)| *holds).map(|(_, why)| why)
 }
 
 impl SessionNames {
@@ -92,45 +107,25 @@ pub(crate) fn writes(event: &Event, writers: &[RecordId]) -> Vec<SessionFact> {
     rows
 }
 
-/// A state value, unless it is a credential, which the framework keeps in state too.
+/// A state value, unless it holds a credential, which the framework keeps in state too.
 pub(crate) fn shown(value: &Json) -> Cow<'_, Json> {
     if holds_credential(value) { Cow::Owned(redacted()) } else { Cow::Borrowed(value) }
-}
-
-/// Keys under which the framework's credential objects stand.
-const CREDENTIAL_KEYS: [&str; 8] = [
-    "authType",
-    "auth_type",
-    "rawAuthCredential",
-    "raw_auth_credential",
-    "exchangedAuthCredential",
-    "exchanged_auth_credential",
-    "authCredential",
-    "auth_credential",
-];
-
-/// Whether a credential stands anywhere inside. JSON from outside is nested at most as deep as its reader allows.
-fn holds_credential(value: &Json) -> bool {
-    let mut open = vec![value];
-    while let Some(value) = open.pop() {
-        match value {
-            Json::Object(fields) => {
-                if fields.iter().any(|(key, _)| CREDENTIAL_KEYS.contains(&&**key)) {
-                    return true;
-                }
-                open.extend(fields.iter().map(|(_, value)| value));
-            }
-            Json::Array(items) => open.extend(items),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-        }
-    }
-    false
 }
 
 impl Graph {
     /// Notes what the event writes, and who wrote it.
     pub(crate) fn note_writes(&mut self, scene: &mut Scene<'_>) {
         let actions = &scene.event.actions;
+        for (key, _) in &actions.state_delta {
+            if let Some(why) = odd_key(key) {
+                let text = format!(
+                    "event {} writes the state key {}, which {why}: adk-core refuses such keys",
+                    quoted(&scene.event.id),
+                    quoted(key)
+                );
+                self.warnings.add("state_key", text);
+            }
+        }
         let state = actions.state_delta.iter().map(|(key, value)| (key, Some(shown(value))));
         let state: Vec<_> = state.chain(actions.state_removed.iter().map(|key| (key, None))).collect();
         let nothing = state.is_empty() && actions.artifact_delta.is_empty();

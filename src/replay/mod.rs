@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::decision::Decision;
 use crate::json::Json;
 use crate::monitor::{Monitor, Policy, Settings};
-use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall};
+use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall, is_request};
 use crate::records::{CallNumber, CallOutcome, Graph};
 
 /// One tool call of a session.
@@ -52,6 +52,18 @@ pub struct SessionReport {
     pub warnings: Vec<Notice>,
     /// Where it stopped.
     pub error: Option<Stop>,
+}
+
+/// Kinds of warnings about what the libraries themselves would not write.
+const UNKNOWN_TO_LIBRARIES: [&str; 1] = ["state_key"];
+
+impl SessionReport {
+    /// What a strict reader refuses: everything that had to be assumed, fields that are not known among it, and names that
+    /// the libraries themselves refuse.
+    pub fn refused_when_strict(&self) -> impl Iterator<Item = &Notice> {
+        let odd = |notice: &&Notice| UNKNOWN_TO_LIBRARIES.contains(&notice.kind.as_str());
+        self.assumptions.iter().chain(self.warnings.iter().filter(odd))
+    }
 }
 
 /// What happens to a call on a [`walk`].
@@ -177,7 +189,7 @@ fn unread_row(call: UnreadCall, stop: &str) -> CallReport {
 /// The calls of an event that is not recorded because the session stopped.
 fn calls_of(event: &Event) -> Vec<UnreadCall> {
     let call = |kind: &PartKind| match kind {
-        PartKind::Call { id, name, arguments } => Some(UnreadCall {
+        PartKind::Call { id, name, arguments } if !is_request(name) => Some(UnreadCall {
             event: event.index,
             event_id: event.id.clone(),
             agent: event.author.clone(),
@@ -185,7 +197,14 @@ fn calls_of(event: &Event) -> Vec<UnreadCall> {
             tool: name.clone(),
             arguments: arguments.as_ref().map_or_else(|| "{}".to_owned(), Json::ordinary),
         }),
-        PartKind::Text(_) | PartKind::Response { .. } | PartKind::Empty | PartKind::Unsupported => None,
+        PartKind::Call { .. }
+        | PartKind::Text(_)
+        | PartKind::Response { .. }
+        | PartKind::Code
+        | PartKind::CodeResult { .. }
+        | PartKind::ServerCall { .. }
+        | PartKind::ServerAnswer { .. }
+        | PartKind::Empty => None,
     };
     event.parts.iter().filter_map(|part| call(&part.kind)).collect()
 }

@@ -42,7 +42,7 @@ impl PolicyRow {
 
 /// The end of the document of a replay, `{"policy": …, "sessions": […], …}`, after its sessions.
 #[derive(Debug, Serialize)]
-pub struct DocumentEnd {
+pub struct DocumentEnd<'a> {
     /// Over all sessions.
     pub totals: Totals,
     /// The first file that could not be read.
@@ -51,6 +51,27 @@ pub struct DocumentEnd {
     /// Files in folders that are no recordings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<FileError>,
+    /// What `--strict` refuses.
+    #[serde(skip_serializing_if = "<[Refused]>::is_empty")]
+    pub refused: &'a [Refused],
+}
+
+/// One thing that `--strict` refuses.
+#[derive(Debug, Clone, Serialize)]
+pub struct Refused {
+    /// The kind of the assumption or warning.
+    pub kind: String,
+    /// The session, as reports name it.
+    pub source: String,
+    /// In words.
+    pub text: String,
+}
+
+/// The last line of a replay line by line, where `--strict` refuses something.
+#[derive(Debug, Serialize)]
+pub struct RefusedDocument<'a> {
+    /// Session by session.
+    pub refused: &'a [Refused],
 }
 
 /// A file that could not be read.

@@ -1,9 +1,11 @@
 //! What a recording became.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 
 use crate::lineage::RecordId;
-use crate::records::{Graph, Record, RecordKind, Role};
+use crate::records::{Graph, Record, RecordKind, Role, SessionFact, Status};
 use crate::report::json::line;
 use crate::report::visible::{shortened, visible};
 
@@ -11,6 +13,19 @@ use crate::report::visible::{shortened, visible};
 const EXCERPT: usize = 60;
 /// Characters of a record's id in its line.
 const SHORT_ID: usize = 8;
+/// Most characters of an author's name in its line.
+const AGENT: usize = 16;
+/// Runs of inputs that a line shows from each end.
+const RUNS: usize = 2;
+
+/// How much of each record a line shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// Ids, names and excerpts cut, so that a line fits a screen.
+    Narrow,
+    /// All of it.
+    Wide,
+}
 
 fn kind(kind: RecordKind) -> &'static str {
     match kind {
@@ -21,6 +36,11 @@ fn kind(kind: RecordKind) -> &'static str {
         RecordKind::Summary => "summary",
         RecordKind::Resource => "resource",
         RecordKind::Signature => "signature",
+        RecordKind::Data => "data",
+        RecordKind::Code => "code",
+        RecordKind::CodeResult => "code_result",
+        RecordKind::ServerCall => "server_call",
+        RecordKind::ServerAnswer => "server_answer",
         RecordKind::Given => "given",
     }
 }
@@ -48,34 +68,147 @@ fn inputs(graph: &Graph, at: usize) -> Vec<(u32, u32)> {
     runs
 }
 
-/// One line for each record: its number, id, author, role, kind, an excerpt, and the numbers of its inputs.
+/// What is known of the call that a record makes or answers.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known<'g> {
+    /// Id, tool and arguments of the call.
+    call: Option<(&'g str, &'g str, &'g str)>,
+    /// For an answer, its status; for a call, what became of it.
+    outcome: Option<&'static str>,
+    /// Whether the record is the successful return of its call.
+    evidence: bool,
+}
+
+/// The same for each record, in their order.
+fn known(graph: &Graph) -> Vec<Known<'_>> {
+    let mut all = vec![Known::default(); graph.records().len()];
+    for (number, call) in (0_u32..).zip(graph.calls()) {
+        if let Some(known) = all.get_mut(call.record.0 as usize) {
+            known.call = Some((&call.call_id, &call.tool, &call.arguments));
+            known.outcome = Some(graph.outcome(crate::records::CallNumber(number)).name());
+        }
+    }
+    for fact in graph.facts() {
+        if let SessionFact::ToolOutcome { record, call_id, tool, arguments, status } = fact
+            && let Some(known) = all.get_mut(record.0 as usize)
+        {
+            known.call = Some((call_id, tool, arguments));
+            known.outcome = Some(status.name());
+            known.evidence = *status == Status::Ok;
+        }
+    }
+    all
+}
+
+/// A record's cells, as a person reads them.
+struct Line {
+    seq: usize,
+    event: String,
+    id: String,
+    agent: String,
+    role: &'static str,
+    kind: &'static str,
+    outcome: String,
+    contents: String,
+    inputs: String,
+}
+
+impl Line {
+    fn new(record: &Record, seq: usize, known: Known<'_>, inputs: &[(u32, u32)], width: Width) -> Self {
+        let evidence = if known.evidence { "*" } else { "" };
+        let event = record.event.as_ref().and_then(|event| event.number);
+        let cut = |text: &str, most: usize| match width {
+            Width::Narrow => shortened(&visible(text), most),
+            Width::Wide => visible(text),
+        };
+        Self {
+            seq,
+            event: event.map_or_else(|| "-".to_owned(), |number| number.to_string()),
+            id: match width {
+                Width::Narrow => visible(&record.id).chars().take(SHORT_ID).collect(),
+                Width::Wide => visible(&record.id),
+            },
+            agent: cut(&record.agent, AGENT),
+            role: role(record.role),
+            kind: kind(record.kind),
+            outcome: format!("{}{evidence}", known.outcome.unwrap_or("")),
+            contents: cut(excerpt(record), EXCERPT),
+            inputs: runs(inputs, width),
+        }
+    }
+}
+
+/// What a record says: a call its calls, a part without text of its own its metadata.
+fn excerpt(record: &Record) -> &str {
+    match record.kind {
+        RecordKind::Call => &record.tools_json,
+        RecordKind::Data | RecordKind::Code | RecordKind::ServerCall | RecordKind::ServerAnswer => {
+            record.metadata.as_deref().unwrap_or("")
+        }
+        RecordKind::Text
+        | RecordKind::Thought
+        | RecordKind::Response
+        | RecordKind::Summary
+        | RecordKind::Resource
+        | RecordKind::Signature
+        | RecordKind::CodeResult
+        | RecordKind::Given => &record.contents,
+    }
+}
+
+/// `0-3,5`; of many runs the first and last.
+fn runs(inputs: &[(u32, u32)], width: Width) -> String {
+    let one = |&(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let rest = inputs.len().saturating_sub(2 * RUNS);
+    if width == Width::Wide || rest == 0 {
+        return inputs.iter().map(one).collect::<Vec<_>>().join(",");
+    }
+    let first: Vec<_> = inputs.iter().take(RUNS).map(one).collect();
+    let last: Vec<_> = inputs.iter().skip(RUNS + rest).map(one).collect();
+    format!("{},…,{}", first.join(","), last.join(","))
+}
+
+/// One line for each record, in the order of recording: its number, that of its event, its id, author, role and kind, what
+/// became of the call that it makes or answers (`*` where it is the successful return of that call), the numbers of the
+/// records that it was computed from, and what it says.
 #[must_use]
-pub fn text(graph: &Graph) -> String {
-    let records = graph.records();
-    let width =
-        |cell: &dyn Fn(&Record) -> usize, most: usize| records.iter().map(cell).max().unwrap_or(0).min(most);
-    let agent = width(&|record| visible(&record.agent).chars().count(), 16).max(5);
+pub fn text(graph: &Graph, width: Width) -> String {
+    let known = known(graph);
+    let lines: Vec<Line> = graph
+        .records()
+        .iter()
+        .zip(known)
+        .enumerate()
+        .map(|(seq, (record, known))| Line::new(record, seq, known, &inputs(graph, seq), width))
+        .collect();
+    let widest = |cell: &dyn Fn(&Line) -> &str, least: usize| {
+        lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0).max(least)
+    };
+    let (event, id) = (widest(&|line| &line.event, 5), widest(&|line| &line.id, 2));
+    let (agent, kind) = (widest(&|line| &line.agent, 5), widest(&|line| line.kind, 4));
+    let outcome = widest(&|line| &line.outcome, 7);
+    let inputs = widest(&|line| &line.inputs, 6);
     let mut out = format!(
-        "{:>5}  {:<SHORT_ID$}  {:<agent$}  {:<6}  {:<9}  {:<EXCERPT$}  inputs\n",
-        "seq", "id", "agent", "role", "kind", "contents"
+        "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<inputs$}  contents\n",
+        "seq", "event", "id", "agent", "role", "kind", "outcome", "inputs"
     );
-    for (seq, record) in records.iter().enumerate() {
-        let excerpt = if record.kind == RecordKind::Call { &record.tools_json } else { &record.contents };
-        let excerpt = shortened(&visible(excerpt), EXCERPT);
-        let inputs: Vec<_> = inputs(graph, seq)
-            .into_iter()
-            .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
-            .collect();
-        let id: String = visible(&record.id).chars().take(SHORT_ID).collect();
-        let name = shortened(&visible(&record.agent), agent);
+    for line in &lines {
         let row = format!(
-            "{seq:>5}  {id:<SHORT_ID$}  {name:<agent$}  {:<6}  {:<9}  {excerpt:<EXCERPT$}  {}",
-            role(record.role),
-            kind(record.kind),
-            inputs.join(",")
+            "{:>5}  {:>event$}  {:<id$}  {:<agent$}  {:<6}  {:<kind$}  {:<outcome$}  {:<inputs$}  {}",
+            line.seq,
+            line.event,
+            line.id,
+            line.agent,
+            line.role,
+            line.kind,
+            line.outcome,
+            line.inputs,
+            line.contents
         );
-        out.push_str(row.trim_end());
-        out.push('\n');
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{}", row.trim_end());
     }
     out
 }
@@ -94,29 +227,46 @@ struct RecordRow<'a> {
     principal: &'a str,
     metadata: Option<&'a str>,
     event: Option<EventRow<'a>>,
+    call: Option<CallRow<'a>>,
+    /// For an answer its status, for a call what became of it.
+    outcome: Option<&'static str>,
+    /// Whether `ToolResult` has a row for it.
+    evidence: bool,
     /// First and last of each run.
     inputs: Vec<(u32, u32)>,
 }
 
 #[derive(Debug, Serialize)]
 struct EventRow<'a> {
+    /// Number of the event in its file, from 0.
+    number: Option<usize>,
     event_id: &'a str,
     invocation_id: &'a str,
     author: &'a str,
     branch: &'a str,
+    seq: i64,
     time: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct CallRow<'a> {
+    id: &'a str,
+    tool: &'a str,
+    arguments: &'a str,
 }
 
 /// One JSON line for each record, in full; inputs are runs of record numbers, first and last.
 #[must_use]
 pub fn lines(source: &str, graph: &Graph) -> String {
     let mut out = String::new();
-    for (seq, record) in graph.records().iter().enumerate() {
+    for (seq, (record, known)) in graph.records().iter().zip(known(graph)).enumerate() {
         let event = record.event.as_ref().map(|event| EventRow {
+            number: event.number,
             event_id: &event.event_id,
             invocation_id: &event.invocation_id,
             author: &event.author,
             branch: &event.branch,
+            seq: event.seq,
             time: &event.time,
         });
         let row = RecordRow {
@@ -132,6 +282,9 @@ pub fn lines(source: &str, graph: &Graph) -> String {
             principal: &record.principal,
             metadata: record.metadata.as_deref(),
             event,
+            call: known.call.map(|(id, tool, arguments)| CallRow { id, tool, arguments }),
+            outcome: known.outcome,
+            evidence: known.evidence,
             inputs: inputs(graph, seq),
         };
         out.push_str(&line(&row));

@@ -202,6 +202,7 @@ fn event(node: &Node, faults: &mut Vec<Fault>) -> Option<(RecordEvent, bool)> {
         branch: map.text_or_empty("branch", faults),
         seq: seq.unwrap_or_default(),
         time: map.text_or_empty("time", faults),
+        number: None,
     };
     Some((event, seq.is_some()))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::monitor::{Action, Caller};
+use crate::recording::Parts;
 use crate::scenario::call::CallName;
 use crate::scenario::entry::{self, Entry, Happening};
 use crate::scenario::expect::{Expectation, ExpectedRows, expectation, facts};
@@ -39,6 +40,8 @@ pub struct Case {
     pub(crate) caller: Caller,
     /// A recording, relative to the test file.
     pub(crate) session: Option<String>,
+    /// What is read of it.
+    pub(crate) parts: Parts,
     pub(crate) records: Vec<Entry>,
     pub(crate) steps: Vec<Step>,
     /// The code of a finding, or `any`: the policy must not load.
@@ -140,6 +143,7 @@ const CASE_KEYS: &[&str] = &[
     "entity",
     "tenant",
     "session",
+    "parts",
     "records",
     "checks",
     "policy",
@@ -183,6 +187,7 @@ fn case(
         config: config(&map, faults).unwrap_or_else(|| file_config.to_vec()),
         caller: caller(&map, faults),
         session: map.text("session", faults),
+        parts: parts(&map, faults),
         records,
         steps,
         error,
@@ -190,6 +195,24 @@ fn case(
     };
     repeated_ids(&case, faults);
     Some(case)
+}
+
+fn parts(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Parts {
+    let named = map.text("parts", faults);
+    let parts = match named.as_deref() {
+        None | Some("supported") => Parts::Supported,
+        Some("full") => Parts::Full,
+        Some(other) => {
+            let text = format!("unknown parts `{other}`; known are `supported`, `full`");
+            faults.push(map.fault("parts", text));
+            Parts::Supported
+        }
+    };
+    if named.is_some() && !map.has("session") {
+        faults
+            .push(map.fault("parts", "`parts` says how a recording is read, and the case has no `session`"));
+    }
+    parts
 }
 
 fn clock(map: &Fields<'_>, faults: &mut Vec<Fault>) -> Option<Entry> {

@@ -181,7 +181,8 @@ fn run_case(
     loader: &mut dyn Loader,
     failures: &mut Vec<Failure>,
 ) -> Result<(), String> {
-    let settings = Settings { caller: case.caller.clone(), metadata: case.config.clone(), budget };
+    let settings =
+        Settings { caller: case.caller.clone(), metadata: case.config.clone(), budget, parts: case.parts };
     let mut session = Session {
         case,
         monitor: Monitor::new(policy, settings),
@@ -253,8 +254,8 @@ fn relations(program: &Program, check: &Check) -> Result<Vec<RelationId>, String
 /// Reads the recording of a case, and answers its checks that name a moment in it.
 fn record(session: &mut Session<'_>, path: &str, loader: &mut dyn Loader) -> Result<(), String> {
     let bytes = loader.recording(path)?;
-    let recordings =
-        recording::read(&bytes, &Options::default()).map_err(|error| format!("`{path}`: {error}"))?;
+    let options = Options { parts: session.case.parts, ..Options::default() };
+    let recordings = recording::read(&bytes, &options).map_err(|error| format!("`{path}`: {error}"))?;
     let [recording] = <[_; 1]>::try_from(recordings)
         .map_err(|all| format!("`{path}` holds {} sessions, and a case is about one", all.len()))?;
     let (case, answers) = (session.case, &mut session.answers);

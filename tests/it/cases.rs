@@ -13,12 +13,6 @@ use crate::support::{Run, entries, gatelog, name, root, text};
 
 /// Steps that wait: the folder, the arguments joined by blanks, and what they wait for.
 const LATER: &[(&str, &str, &str)] = &[
-    ("013-code-execution-part", "replay --policy policy.dl input.json --parts full --format json", "parts"),
-    (
-        "013-code-execution-part",
-        "replay --policy policy-depends.dl input.json --parts full --format json",
-        "parts",
-    ),
     ("056-unicode-forms-of-text", "explain --policy policy.dl --session input.json --call c3", "explain"),
     (
         "060-say-which-condition-denied",

@@ -48,6 +48,10 @@ const EXITS: &[(&str, u8)] = &[
     ("replay --policy @policy.dl @allowed.json --anonymous", 1),
     ("replay --policy @policy.dl @allowed.json --no-such-option", 2),
     ("replay --policy @policy.dl @allowed.json --parts full", 0),
+    ("replay --policy @policy.dl @code.json", 2),
+    ("replay --policy @policy.dl @code.json --parts full", 0),
+    ("replay --policy @policy.dl @code.json --parts full --strict", 1),
+    ("replay --policy @policy.dl @code.json --parts some", 2),
     ("replay --policy @policy.dl", 2),
     ("check @policy.dl", 0),
     ("check @broken.dl", 2),
@@ -68,12 +72,18 @@ const EXITS: &[(&str, u8)] = &[
     ("check @folder", 2),
     ("test @passing.test.yaml", 0),
     ("test @failing.test.yaml", 1),
+    ("test @parts", 0),
     ("test @empty.test.yaml", 2),
     ("test @passing.test.yaml --filter nothing-is-called-so", 3),
     ("test @failing.test.yaml --filter nothing-is-called-so --allow-empty", 0),
     ("test @", 2),
     ("records @session.json", 0),
     ("records @stopped.json", 2),
+    ("records @code.json", 2),
+    ("records @code.json --parts full", 0),
+    ("records @session.json --wide", 0),
+    ("facts --policy @policy.dl --session @code.json --parts full ToolResult", 0),
+    ("facts --policy @policy.dl --session @code.json ToolResult", 2),
     ("facts --policy @policy.dl --session @session.json ToolResult", 0),
     ("facts --policy @policy.dl --session @session.json ToolResults", 2),
     ("facts --policy @policy.dl --session @session.json ToolResult --call c9", 2),
@@ -409,4 +419,38 @@ fn outputs_go_to_files_of_their_folder() {
         assert_eq!(text(&folder.join("deeper/a.txt")), whole);
         assert_eq!(text(&folder.join("B.csv")), if whole.contains('b') { "()\n" } else { "" });
     }
+}
+
+/// What `--strict` refuses is said: for people by kind, for machines session by session.
+#[test]
+fn strict_says_what_it_refuses() {
+    let line = "replay --policy @policy.dl @code.json --parts full --strict";
+    let ran = gatelog(line, "");
+    assert_eq!(ran.exit.code(), 1);
+    let refused: Vec<&str> = ran.out.lines().filter(|line| line.starts_with("refused by --strict")).collect();
+    let expected = ["full_history", "state_key", "state_reads", "unknown_keys"]
+        .map(|kind| format!("refused by --strict: {kind} (1 session)"));
+    assert_eq!(refused, expected);
+    let document = json(&gatelog(&format!("{line} --format json"), ""));
+    let rows = document.get("refused").and_then(Value::as_array).cloned().unwrap_or_default();
+    let kinds: Vec<_> = rows.iter().filter_map(|row| row.get("kind").and_then(Value::as_str)).collect();
+    assert_eq!(kinds, ["unknown_keys", "full_history", "state_reads", "state_key"]);
+    let ran = gatelog(&format!("{line} --format jsonl"), "");
+    let last: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    assert_eq!(last.get("refused").and_then(Value::as_array), Some(&rows));
+    let plain = json(&gatelog("replay --policy @policy.dl @code.json --parts full --format json", ""));
+    assert_eq!(plain.get("refused"), None);
+}
+
+#[test]
+fn records_for_people_and_for_tools() {
+    insta::assert_snapshot!("records_narrow", gatelog("records @code.json --parts full", "").out);
+    insta::assert_snapshot!("records_wide", gatelog("records @code.json --parts full --wide", "").out);
+    insta::assert_snapshot!(
+        "records_lines",
+        gatelog("records @code.json --parts full --format jsonl", "").out
+    );
+    let ran = gatelog("records @code.json", "");
+    assert!(ran.err.contains("executableCode"), "{}", ran.err);
+    assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
 }

@@ -63,7 +63,7 @@ fn ids(recording: &Recording) -> Vec<(String, String)> {
         for part in &event.parts {
             match &part.kind {
                 PartKind::Call { id, .. } | PartKind::Response { id, .. } => meet(id, "call"),
-                PartKind::Text(_) | PartKind::Empty | PartKind::Unsupported => {}
+                _ => {}
             }
         }
     }

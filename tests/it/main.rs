@@ -31,6 +31,7 @@ mod program;
 mod random;
 mod readme;
 mod recording;
+mod records;
 mod replay;
 mod souffle;
 mod support;

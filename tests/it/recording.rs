@@ -134,11 +134,17 @@ fn part_of(part: &Part) -> String {
         PartKind::Call { id, name, arguments } => format!("call `{id}` {name} {}", value(arguments)),
         PartKind::Response { id, name, response } => format!("response `{id}` {name} {}", value(response)),
         PartKind::Empty => "empty".to_owned(),
-        PartKind::Unsupported => "unsupported".to_owned(),
+        PartKind::Code => "code".to_owned(),
+        PartKind::CodeResult { output } => format!("code result {output:?}"),
+        PartKind::ServerCall { id, tool, arguments } => {
+            format!("server call `{id}` {tool} {}", value(arguments))
+        }
+        PartKind::ServerAnswer { id, tool } => format!("server answer `{id}` {tool}"),
     };
     let thought = if part.thought { " (thought)" } else { "" };
     let signature =
         part.thought_signature.as_ref().map_or(String::new(), |bytes| format!(" signed {bytes:?}"));
+    assert!(part.further.is_empty() && part.further_inside.is_empty(), "read by default: {part:?}");
     format!("{kind}{thought}{signature}")
 }
 
