@@ -192,7 +192,7 @@ mod tests {
             (r#"{"server_tool_call": {"name": "search"}}"#, "server_tool_call", "server_tool_call"),
             (r#"{"server_tool_response": {"x": 1}}"#, "server_tool_response", "server_tool_response"),
             (r#"{"resource": {"uri": "x", "text": "t"}}"#, "resource", "resource"),
-            (r#"{"functionCall": {"name": "pay", "args": {}}}"#, "functionCall", "functionCall"),
+            (r#"{"functionCall": {"name": "pay", "args": {}}}"#, "functionCall", "function_call"),
             (r#"{"text": "x", "annotations": {"a": 1}}"#, "annotations", "annotations"),
         ];
         for (text, shown, name) in rows {
