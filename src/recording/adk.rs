@@ -1,6 +1,7 @@
 //! One event in the keys of Google's libraries to an [`Event`].
 
 use crate::json::Json;
+use crate::recording::early;
 use crate::recording::event::{Actions, Compaction, Event, ToolConfirmation};
 use crate::recording::fields::{Fields, Wrong, is_hollow, join, shown};
 use crate::recording::part;
@@ -26,6 +27,7 @@ const READ: &[&str] = &[
     "output",
     "inputTranscription",
     "outputTranscription",
+    "options",
 ];
 
 /// The keys of an event that describe how it was made and carry nothing from one message to the next.
@@ -135,6 +137,7 @@ pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignor
         event.has_actions = true;
         event.actions = actions(&fields, parts)?;
     }
+    event.actions.state_delta.extend(early::state_delta(&fields, ignored)?);
     Ok(event)
 }
 

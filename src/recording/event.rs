@@ -43,6 +43,8 @@ pub struct Event {
     pub output: Option<Json>,
     /// `inputTranscription.text`, `outputTranscription.text`; live speech, outside parts.
     pub transcriptions: Vec<String>,
+    /// The request that the model answered with this event, as recorded; none where it is not known.
+    pub model_request: Option<Json>,
 }
 
 impl Event {

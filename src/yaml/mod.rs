@@ -120,6 +120,19 @@ impl Node {
             }
         })
     }
+
+    /// As JSON, with null for a number that JSON cannot hold.
+    pub(crate) fn lenient(&self) -> Json {
+        match &self.value {
+            Value::Quoted(text) => Json::Text(text.as_str().into()),
+            Value::Plain(text) => plain(text).unwrap_or(Json::Null),
+            Value::List(items) => Json::Array(items.iter().map(Self::lenient).collect()),
+            Value::Map(fields) => {
+                let field = |(key, value): &(Key, Self)| (key.text.as_str().into(), value.lenient());
+                Json::Object(fields.iter().map(field).collect())
+            }
+        }
+    }
 }
 
 /// Reads the one document of a text. JSON is YAML; where the two differ (escapes of JSON), JSON is read as JSON.
