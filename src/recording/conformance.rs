@@ -91,7 +91,8 @@ impl Build {
             (Some(model), None) => self.model(&model, &agent, &message),
             (None, Some(tool)) => self.tool(&tool, &agent, &message),
             (Some(_), Some(_)) | (None, None) => {
-                Err(Wrong::shape("", "one recording of a model or of a tool"))
+                let text = "this item is not one recording of a model, nor one of a tool".to_owned();
+                Err(Wrong::new(StopKind::BadShape, text))
             }
         }
     }

@@ -21,8 +21,8 @@ pub(crate) fn is_stream(head: &[u8]) -> bool {
 
 /// The body with blanks for all that is no data, so that every event keeps its place, and where its events are.
 ///
-/// A frame ends with an empty line, and its `data:` lines are one value. A line that is no field of a frame is a broken
-/// event: nothing says what it meant. A last frame that no empty line ends counts too.
+/// A frame ends with an empty line, and its `data:` lines are one value. A line that is no field of a frame is read as an
+/// event, and stops the session where it is none. A last frame that no empty line ends counts too.
 pub(crate) fn read(bytes: &[u8]) -> (Vec<u8>, Layout) {
     let mut masked = bytes.to_vec();
     let mut slots = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::json::Json;
+use crate::recording::StopKind;
 use crate::recording::adk::Ignored;
 use crate::recording::compose::{self, object, one_part};
 use crate::recording::fields::{Fields, Wrong, is_blank, join};
@@ -57,9 +58,13 @@ pub(crate) fn events(json: &Json, told: &mut Told) -> Result<Vec<Json>, Wrong> {
     match (new, old) {
         (true, false) => recorded(&fields, told),
         (false, true) => expected(&fields, told),
-        (true, true) => Err(Wrong::shape("", "a turn of one form: it has fields of two")),
-        (false, false) => Err(Wrong::shape("", "a turn of an eval case")),
+        (true, true) => Err(wrong("this turn has fields of two forms of eval sets")),
+        (false, false) => Err(wrong("this is no turn of an eval case: it has no field of one")),
     }
+}
+
+fn wrong(text: &str) -> Wrong {
+    Wrong::new(StopKind::BadShape, text.to_owned())
 }
 
 /// A turn as `Invocation` holds it.
