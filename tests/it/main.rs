@@ -12,6 +12,7 @@ mod conformance;
 mod docs;
 mod explanations;
 mod format;
+mod forms;
 mod layers;
 mod lints;
 #[cfg(feature = "lsp")]
