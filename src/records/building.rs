@@ -124,6 +124,7 @@ fn event(index: usize, value: &Json) -> Event {
             .filter_map(|key| value.field(key))
             .map(|t| text(t, "text"))
             .collect(),
+        model_request: None,
     }
 }
 
