@@ -71,8 +71,11 @@ struct Build {
     unread: Vec<UnreadCall>,
     /// The number of the last message of a person.
     message: Option<String>,
-    /// Calls that no tool recording has named yet, by what they claim to be.
+    /// Calls that no tool recording has named yet, by their ids.
     open: BTreeMap<String, VecDeque<Place>>,
+    /// The same for calls without ids in the last answer to each agent: by agent, then by name and arguments. An agent
+    /// asks its model again only when its tools are done.
+    nameless: BTreeMap<String, BTreeMap<String, VecDeque<Place>>>,
     /// Whether a message of a person could not be made out.
     silent: bool,
 }
@@ -108,6 +111,7 @@ impl Build {
                 None => self.silent = true,
             }
         }
+        self.nameless.remove(agent);
         for response in responses {
             let Json::Object(mut members) = response else {
                 return Err(Wrong::shape("llm_responses", "a list of objects"));
@@ -131,8 +135,11 @@ impl Build {
         let value = self.values.len();
         for (part, json) in parts_of(event).iter().enumerate() {
             if let Some(call) = member(json, "functionCall") {
-                let claim = claim(call, agent);
-                self.open.entry(claim).or_default().push_back(Place { value, part });
+                let open = match id(call) {
+                    Some(id) => self.open.entry(id.to_owned()),
+                    None => self.nameless.entry(agent.to_owned()).or_default().entry(claim(call)),
+                };
+                open.or_default().push_back(Place { value, part });
             }
         }
     }
@@ -144,9 +151,10 @@ impl Build {
         let own = Fields::new(call, &fields.place("toolCall"), &["id"])?;
         let id = own.text("id")?;
         let invocation = format!("message-{message}");
-        let known = self.take(&claim(call, agent)).is_some();
-        if !known {
-            match self.take(&nameless(call, agent)) {
+        let called = self.open.get_mut(&id).and_then(VecDeque::pop_front);
+        let alike = self.nameless.get_mut(agent).and_then(|open| open.get_mut(&claim(call)));
+        if called.is_none() {
+            match alike.and_then(VecDeque::pop_front) {
                 Some(place) => self.name(place, &id),
                 // No model asked for it: a node of a workflow called it.
                 None => {
@@ -159,10 +167,6 @@ impl Build {
         let content = one_part("user", "functionResponse", response.clone());
         self.values.push(Ok(compose::event(agent, &invocation, content)));
         Ok(())
-    }
-
-    fn take(&mut self, claim: &str) -> Option<Place> {
-        self.open.get_mut(claim).and_then(VecDeque::pop_front)
     }
 
     /// Gives a call the id under which its tool ran.
@@ -243,19 +247,16 @@ fn last_content(request: &Json) -> Option<&Json> {
     (by_user && !parts_of_content(last).is_empty()).then_some(last)
 }
 
-/// What pairs a call with the recording of its tool: its id, else agent, name and arguments.
-fn claim(call: &Json, agent: &str) -> String {
-    match member(call, "id").and_then(Json::text) {
-        Some(id) if !id.is_empty() => format!("id {id}"),
-        Some(_) | None => nameless(call, agent),
-    }
+/// The id of a call; none where it is empty.
+fn id(call: &Json) -> Option<&str> {
+    member(call, "id").and_then(Json::text).filter(|id| !id.is_empty())
 }
 
-fn nameless(call: &Json, agent: &str) -> String {
+/// What pairs a call without an id with the recording of its tool: name and arguments.
+fn claim(call: &Json) -> String {
     let name = member(call, "name").and_then(Json::text).unwrap_or_default();
     let arguments = member(call, "args").filter(|args| !is_blank(args)).map(Json::canonical);
-    let pair = vec![compose::text(agent), compose::text(name)];
-    format!("call {} {}", Json::Array(pair).ordinary(), arguments.unwrap_or_default())
+    format!("{} {}", compose::text(name).ordinary(), arguments.unwrap_or_default())
 }
 
 fn member<'a>(json: &'a Json, key: &str) -> Option<&'a Json> {
@@ -297,4 +298,76 @@ fn calls_of_item(item: &Json, event: usize) -> Vec<UnreadCall> {
     let responses = one.into_iter().chain(many);
     let calls = responses.flat_map(|response| skim::calls_of(&response.ordinary(), event));
     calls.map(|call| UnreadCall { event, agent: agent.to_owned(), ..call }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::PartKind;
+
+    fn model(agent: &str, parts: &str) -> String {
+        format!(
+            r#"{{"user_message_index": 0, "agent_name": "{agent}", "llm_recording": {{
+                "llm_request": {{"contents": [{{"role": "user", "parts": [{{"text": "go"}}]}}]}},
+                "llm_response": {{"content": {{"parts": [{parts}]}}}}}}}}"#
+        )
+    }
+
+    fn tool(agent: &str, id: &str, arguments: &str) -> String {
+        format!(
+            r#"{{"user_message_index": 0, "agent_name": "{agent}", "tool_recording": {{
+                "tool_call": {{"id": "{id}", "name": "f", "args": {arguments}}},
+                "tool_response": {{"id": "{id}", "name": "f", "response": {{}}}}}}}}"#
+        )
+    }
+
+    /// Calls as `event:id`, answers as `event=id`.
+    fn calls(items: &[String]) -> Vec<String> {
+        let items = items.iter().map(|item| Item::Read(crate::json::parse(item).unwrap()));
+        let recording = read(items, &Options::default());
+        assert_eq!(recording.stop, None);
+        let named = |event: usize, kind: &PartKind| match kind {
+            PartKind::Call { id, .. } => Some(format!("{event}:{id}")),
+            PartKind::Response { id, .. } => Some(format!("{event}={id}")),
+            PartKind::Text(_) | PartKind::Empty | PartKind::Unsupported => None,
+        };
+        let events = recording.events.iter();
+        events
+            .flat_map(|event| event.parts.iter().filter_map(|part| named(event.index, &part.kind)))
+            .collect()
+    }
+
+    #[test]
+    fn calls_without_ids_get_those_of_their_tools() {
+        let call = |n: u32| format!(r#"{{"functionCall": {{"name": "f", "args": {{"n": {n}}}}}}}"#);
+        let (one, two) = (call(1), call(2));
+        let rows: [(&[String], &[&str]); 4] = [
+            // By name and arguments, numbers by their value, and in the order of the message where they are equal.
+            (
+                &[
+                    model("a", &format!("{one}, {two}, {one}")),
+                    tool("a", "x", r#"{"n": 2.0}"#),
+                    tool("a", "y", r#"{"n": 1}"#),
+                    tool("a", "z", r#"{"n": 1}"#),
+                ],
+                &["1:y", "1:x", "1:z", "2=x", "3=y", "4=z"],
+            ),
+            // A call that failed is in no tool recording: the answer is that of the one after it.
+            (&[model("a", &one), model("a", &one), tool("a", "x", r#"{"n": 1}"#)], &["1:", "2:x", "3=x"]),
+            // Of another agent.
+            (&[model("a", &one), model("b", &one), tool("a", "x", r#"{"n": 1}"#)], &["1:x", "2:", "3=x"]),
+            // Of nobody: the tool ran all the same.
+            (&[model("a", &one), tool("a", "x", "{}")], &["1:", "2:x", "3=x"]),
+        ];
+        for (items, expected) in rows {
+            assert_eq!(calls(items), expected);
+        }
+    }
+
+    #[test]
+    fn a_response_cannot_name_another_author() {
+        let item = model("a", "").replace(r#""content""#, r#""author": "user", "content""#);
+        let recording = read([Item::Read(crate::json::parse(&item).unwrap())], &Options::default());
+        assert_eq!(recording.stop.map(|stop| stop.kind), Some(StopKind::DuplicateKey));
+    }
 }
