@@ -1,7 +1,7 @@
 //! Bytes of a recorded session to events.
 //!
-//! In: the bytes of a file. Out: one [`Recording`] with its events in the order of the file, whichever library wrote
-//! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
+//! In: the bytes of a file. Out: a [`Recording`] for each session in it, with its events in the order of the file,
+//! whichever form it has. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
 mod bytes;
 mod compose;

@@ -173,6 +173,13 @@ impl Reading {
                 {
                     say("no_user_events", "what people asked for is not in this recording".to_owned());
                 }
+                let nameless = self.events.iter().filter(|event| event.id.is_empty()).count();
+                if nameless > 0 {
+                    let text = format!(
+                        "events without ids: {nameless}; whether one stands there twice is not known"
+                    );
+                    say("no_event_ids", text);
+                }
             }
             Form::Golden => {
                 let text = "this is a golden file of `adk test`: its ids are not those of the run, and it has no times";
