@@ -14,7 +14,9 @@ mod files;
 mod fmt;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod parallel;
 mod policy;
+mod progress;
 mod recordings;
 mod records;
 mod replay;

@@ -81,7 +81,7 @@ fn case(bytes: &[u8], slot: Slot) -> Case {
         let found = members.iter().find(|(key, _)| camel(key) == wanted);
         found.map(|(_, span)| scan::text(own, *span)).filter(|text| !text.is_empty())
     };
-    let lists = |key: &&(String, Span)| matches!(camel(&key.0).as_str(), "conversation" | "data");
+    let lists = |key: &&(String, Span)| matches!(&*camel(&key.0), "conversation" | "data");
     let list =
         members.iter().filter(lists).map(|(_, span)| *span).find(|span| own.get(span.start) == Some(&b'['));
     let mut case = Case {
@@ -101,10 +101,8 @@ fn case(bytes: &[u8], slot: Slot) -> Case {
         Ok(json) => case.before = about(&json, &mut case).err(),
         Err(flaw) => {
             let start = list.map_or(usize::MAX, |list| list.start);
-            let doubled = flaw
-                .twice
-                .as_deref()
-                .is_some_and(|key| matches!(camel(key).as_str(), "conversation" | "data"));
+            let doubled =
+                flaw.twice.as_deref().is_some_and(|key| matches!(&*camel(key), "conversation" | "data"));
             if flaw.at < start || doubled {
                 case.before = Some(flaw.wrong());
             } else {
@@ -188,8 +186,7 @@ fn calls_of_turn(bytes: &[u8], slot: Slot, index: usize) -> Vec<UnreadCall> {
     let in_messages = skim::calls(skim::events(own, &[Slot { whole: false, ..slot }], index));
     let mut calls: Vec<_> = in_messages.into_iter().map(|call| UnreadCall { event: index, ..call }).collect();
     let lists = |members: &[(String, Span)]| -> Vec<Span> {
-        let is_list =
-            |(key, _): &&(String, Span)| matches!(camel(key).as_str(), "toolUses" | "expectedToolUse");
+        let is_list = |(key, _): &&(String, Span)| matches!(&*camel(key), "toolUses" | "expectedToolUse");
         members.iter().filter(is_list).map(|(_, span)| *span).collect()
     };
     let turn = scan::members(own, slot.span.start);
@@ -207,9 +204,8 @@ fn calls_of_turn(bytes: &[u8], slot: Slot, index: usize) -> Vec<UnreadCall> {
 /// An expected or recorded use of a tool, as far as it can be made out.
 fn call_of(bytes: &[u8], span: Span, event: usize) -> UnreadCall {
     let members = scan::members(bytes, span.start);
-    let member = |keys: [&str; 2]| {
-        members.iter().find(|(key, _)| keys.contains(&camel(key).as_str())).map(|(_, span)| *span)
-    };
+    let member =
+        |keys: [&str; 2]| members.iter().find(|(key, _)| keys.contains(&&*camel(key))).map(|(_, span)| *span);
     let text = |keys| member(keys).map(|span| scan::text(bytes, span)).unwrap_or_default();
     let arguments = member(["args", "toolInput"]).and_then(|span| strict::parse(bytes, span).ok());
     UnreadCall {

@@ -99,7 +99,7 @@ impl<'a> Skim<'a> {
                     self.at = literal.end;
                     if self.bytes.get(colon) == Some(&b':') {
                         self.at = scan::blanks(self.bytes, colon + 1);
-                        return Some((camel(&scan::text(self.bytes, literal)), self.at));
+                        return Some((camel(&scan::text(self.bytes, literal)).into_owned(), self.at));
                     }
                 }
                 b'{' | b'[' => self.step(self.depth + 1),

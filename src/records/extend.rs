@@ -337,6 +337,9 @@ impl Graph {
     fn notice_peer(&mut self, scene: &Scene<'_>) {
         let actions = &scene.event.actions;
         let marks = actions.rewind_before.is_some() || actions.compaction.is_some();
+        if !scene.through && !marks {
+            return;
+        }
         let does = [
             (!actions.state_delta.is_empty(), "state changes"),
             (!actions.artifact_delta.is_empty(), "files"),

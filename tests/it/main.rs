@@ -10,13 +10,22 @@ mod cases;
 mod cli;
 mod conformance;
 mod docs;
+#[cfg(feature = "lsp")]
+mod editor;
 mod explanations;
+mod fixes;
 mod format;
 mod forms;
+mod hostile;
 mod layers;
+mod layout;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
+#[cfg(feature = "lsp")]
+mod lsp_hostile;
+#[cfg(feature = "lsp")]
+mod lsp_session;
 mod oracle;
 mod program;
 mod random;
