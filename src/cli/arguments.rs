@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::decision::Verdict;
@@ -242,13 +242,13 @@ pub(crate) struct Reading {
     /// server made
     #[arg(long, value_enum, value_name = "PARTS", default_value = "supported")]
     pub(crate) parts: PartsName,
-    /// Only the session of that id, where a file holds several; repeatable
+    /// Only the session of that id, or the case of an eval set, where a file holds several; repeatable
     #[arg(long = "session-id", value_name = "ID")]
     pub(crate) sessions: Vec<String>,
 }
 
 fn forms() -> impl TypedValueParser<Value = Form> {
-    PossibleValuesParser::new(Form::ALL.iter().map(|form| form.name()))
+    PossibleValuesParser::new(Form::ALL.iter().map(|form| PossibleValue::new(form.name()).help(form.words())))
         .try_map(|name| Form::named(&name).ok_or("there is no such form"))
 }
 

@@ -108,7 +108,8 @@ fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);
         // A recording that cannot be read yet is a session that was not checked.
-        let other = !named_so && !matches!(error, RecordingError::NotYet { .. });
+        let other =
+            !named_so && !matches!(error, RecordingError::NotYet { .. } | RecordingError::NoSession { .. });
         let error = files::unreadable(path, error);
         if other { No::OtherFile(error) } else { No::Unreadable(error) }
     })?;

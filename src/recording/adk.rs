@@ -1,6 +1,7 @@
 //! One event to an [`Event`]: the keys that Google's libraries and the Rust library share, and those of each.
 
 use crate::json::Json;
+use crate::recording::early;
 use crate::recording::event::{Actions, Compaction, Event, Part, ToolConfirmation};
 use crate::recording::fields::{Fields, Wrong, is_blank, is_hollow, join, shown};
 use crate::recording::part;
@@ -29,6 +30,7 @@ const READ: &[&str] = &[
     "inputTranscription",
     "outputTranscription",
     "requestedInput",
+    "options",
 ];
 
 /// The keys of an event that describe how it was made and carry nothing from one message to the next.
@@ -195,6 +197,7 @@ pub(crate) fn event(
         event.agent_state = outside_parts(&fields, "agentState", manner.parts)?;
         event.actions = actions(&fields, manner)?;
     }
+    event.actions.state_delta.extend(early::state_delta(&fields, ignored)?);
     Ok(event)
 }
 

@@ -45,7 +45,7 @@ pub struct Event {
     pub transcriptions: Vec<String>,
     /// `requestedInput` of a workflow node that asks a person, as written; outside parts.
     pub requested_input: Option<Json>,
-    /// The request that the model answered with this event, exactly as it was sent; only the Rust library records it.
+    /// The request that the model answered with this event, as recorded; none where it is not known.
     pub model_request: Option<Json>,
     /// `groundingMetadata` that says something, as written: what a search brought. None unless all parts are read.
     pub grounding: Option<Json>,

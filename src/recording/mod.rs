@@ -1,12 +1,17 @@
 //! Bytes of a recorded session to events.
 //!
-//! In: the bytes of a file. Out: one [`Recording`] with its events in the order of the file, whichever library wrote
-//! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
+//! In: the bytes of a file. Out: a [`Recording`] for each session in it, with its events in the order of the file,
+//! whichever form it has. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
 mod bytes;
+mod compose;
+mod conformance;
 mod documents;
+mod early;
+mod evaluation;
 pub mod event;
 mod fields;
+mod other;
 mod part;
 mod reading;
 mod request;
@@ -15,8 +20,10 @@ mod scan;
 mod session;
 mod shape;
 mod skim;
+mod stream;
 mod strict;
 mod time;
+mod turn;
 mod untagged;
 mod vertex;
 
@@ -33,11 +40,27 @@ pub enum Form {
     EventList,
     /// One event a line.
     EventLines,
+    /// Server-sent events, as `/run_sse` answers.
+    EventStream,
+    /// Cases of an evaluation, old or new.
+    EvalSet,
+    /// What a conformance run recorded of models and tools.
+    Conformance,
+    /// What a run has to come out as, for `adk test`.
+    Golden,
 }
 
 impl Form {
     /// All forms, in the order of help texts.
-    pub const ALL: &[Self] = &[Self::Session, Self::EventList, Self::EventLines];
+    pub const ALL: &[Self] = &[
+        Self::Session,
+        Self::EventList,
+        Self::EventLines,
+        Self::EventStream,
+        Self::EvalSet,
+        Self::Conformance,
+        Self::Golden,
+    ];
 
     /// The name on the command line, such as `session`.
     #[must_use]
@@ -46,6 +69,10 @@ impl Form {
             Self::Session => "session",
             Self::EventList => "event-list",
             Self::EventLines => "event-lines",
+            Self::EventStream => "event-stream",
+            Self::EvalSet => "eval-set",
+            Self::Conformance => "conformance",
+            Self::Golden => "golden",
         }
     }
 
@@ -62,6 +89,10 @@ impl Form {
             Self::Session => "a session document",
             Self::EventList => "a list of events",
             Self::EventLines => "events as JSON lines",
+            Self::EventStream => "a body of `/run_sse`",
+            Self::EvalSet => "an eval set",
+            Self::Conformance => "a conformance recording",
+            Self::Golden => "a golden file of `adk test`",
         }
     }
 }
@@ -199,6 +230,8 @@ pub enum RecordingError {
     Unrecognised { seen: String, accepted: &'static str },
     #[error("this is {what}: recognised, not supported yet; {accepted}")]
     NotYet { what: String, accepted: &'static str },
+    #[error("this is {what}: recognised, and no recording that can be judged; {instead}")]
+    NoSession { what: &'static str, instead: &'static str },
     #[error("not UTF-8: byte {at} is not text; {accepted}")]
     NotText { at: usize, accepted: &'static str },
     #[error("empty: there is no session in it; {accepted}")]
@@ -223,7 +256,16 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, Recording
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (form, recordings) = match shape::recognise(bytes)? {
         Content::Events(layout) => (layout.form, vec![session::assemble(bytes, &layout, options)]),
-        Content::Yaml(text) => (Form::Session, documents::read(text, options)?),
+        Content::Stream => {
+            let (masked, mut layout) = stream::read(bytes);
+            layout.dialect = shape::probe(&masked, &layout.slots)?;
+            (layout.form, vec![session::assemble(&masked, &layout, options)])
+        }
+        Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),
+        Content::Yaml(text) => {
+            let recording = documents::read(text, options)?;
+            (recording.form, vec![recording])
+        }
     };
     match options.form.filter(|wanted| *wanted != form) {
         Some(wanted) => Err(RecordingError::OtherForm { seen: form.words(), wanted: wanted.name() }),

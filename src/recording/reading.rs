@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
-use crate::recording::event::{Actions, Event};
+use crate::recording::event::{Actions, Author, Event};
 use crate::recording::fields::{Wrong, shown};
 use crate::recording::skim;
 use crate::recording::vertex;
@@ -57,6 +57,30 @@ pub(crate) fn of_values(
         }
     }
     reading.recording(form, names, stop, unread)
+}
+
+/// A recording that stops before its first event: the calls of these are listed as denied.
+pub(crate) fn halted(
+    (form, dialect): (Form, Dialect),
+    names: Names,
+    wrong: Wrong,
+    values: impl IntoIterator<Item = Result<Json, Wrong>>,
+    options: &Options,
+) -> Recording {
+    let mut unread = Vec::new();
+    for (index, value) in values.into_iter().enumerate() {
+        unread.extend(value.iter().flat_map(|json| skim::calls_of(&json.ordinary(), index, dialect)));
+    }
+    let stop = Some(stop_of(wrong, None, String::new()));
+    Reading::new(Manner { dialect, parts: options.parts }).recording(form, names, stop, unread)
+}
+
+/// Adds calls of values that could not be read, where the recording stops at or before them.
+pub(crate) fn add_unread(recording: &mut Recording, calls: Vec<UnreadCall>) {
+    let Some(stop) = &recording.stop else { return };
+    let first = stop.event.unwrap_or(0);
+    recording.unread_calls.extend(calls.into_iter().filter(|call| call.event >= first));
+    recording.unread_calls.sort_by_key(|call| call.event);
 }
 
 pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> Stop {
@@ -149,8 +173,27 @@ impl Reading {
     fn notices(&self, form: Form) -> Vec<Notice> {
         let mut notices = Vec::new();
         let mut say = |kind: &str, text: String| notices.push(Notice { kind: kind.to_owned(), text });
-        if form != Form::Session {
-            say("no_session", "this is a list of events without a session".to_owned());
+        match form {
+            Form::EventList | Form::EventLines | Form::EventStream => {
+                say("no_session", "this is a list of events without a session".to_owned());
+                if !self.events.is_empty()
+                    && !self.events.iter().any(|event| event.writer() == Author::Person)
+                {
+                    say("no_user_events", "what people asked for is not in this recording".to_owned());
+                }
+                let nameless = self.events.iter().filter(|event| event.id.is_empty()).count();
+                if nameless > 0 {
+                    let text = format!(
+                        "events without ids: {nameless}; whether one stands there twice is not known"
+                    );
+                    say("no_event_ids", text);
+                }
+            }
+            Form::Golden => {
+                let text = "this is a golden file of `adk test`: its ids are not those of the run, and it has no times";
+                say("golden", text.to_owned());
+            }
+            Form::Session | Form::EvalSet | Form::Conformance => {}
         }
         if self.partial > 0 {
             say("partial_events", format!("partial events left out: {}", self.partial));

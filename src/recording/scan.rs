@@ -43,6 +43,13 @@ pub(crate) fn blanks(bytes: &[u8], at: usize) -> usize {
     at + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count()
 }
 
+/// Past the last byte before `end` that is no blank of JSON.
+pub(crate) fn blanks_before(bytes: &[u8], end: usize) -> usize {
+    let before = bytes.get(..end).unwrap_or_default();
+    let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    before.len() - before.iter().rev().take_while(blank).count()
+}
+
 /// Past the closing quote of the text whose opening quote is at `at`; none where it is not closed.
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;

@@ -1,14 +1,17 @@
 //! The slots of a file to a recording: each is read strictly, until one is at fault.
 
+use std::collections::BTreeMap;
+
 use crate::json::Json;
 use crate::recording::adk::{Ignored, Manner};
-use crate::recording::fields::{Fields, Wrong, camel};
+use crate::recording::early;
+use crate::recording::fields::{Fields, Wrong, camel, shown};
 use crate::recording::reading::{Names, Reading, stop_of};
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::shape::Layout;
 use crate::recording::skim;
 use crate::recording::strict::{self, Flaw};
-use crate::recording::{Form, Options, Recording};
+use crate::recording::{Form, Options, Recording, StopKind};
 
 /// The keys of a session document that are read or carry nothing from one message to the next.
 const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUpdateTime"];
@@ -16,10 +19,11 @@ const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUp
 /// Reads the events of a file that was recognised.
 pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Recording {
     let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
-    let around = around(bytes, layout, &mut reading.ignored);
+    let mut around = around(bytes, layout, &mut reading.ignored);
+    let mut session = around.id.clone();
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
-        None => read(&mut reading, bytes, &layout.slots).err(),
+        None => read(&mut reading, bytes, &layout.slots, &mut session).err(),
     };
     let mut stop = around.after.map(|wrong| stop_of(wrong, None, String::new()));
     let mut unread_calls = Vec::new();
@@ -30,8 +34,12 @@ pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Reco
         stop = Some(stop_of(halt.wrong, halt.event, id.unwrap_or_default()));
         unread_calls = skim::calls(events);
     }
-    let names = Names { session: around.id, app: around.app_name, user: around.user_id };
-    reading.recording(layout.form, names, stop, unread_calls)
+    let names = Names { session, app: around.app_name, user: around.user_id };
+    let mut recording = reading.recording(layout.form, names, stop, unread_calls);
+    for event in &mut recording.events {
+        event.model_request = around.requests.remove(&event.id);
+    }
+    recording
 }
 
 /// The fault at which the reading of events halts.
@@ -42,9 +50,10 @@ struct Halt {
     wrong: Wrong,
 }
 
-fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt> {
+/// Reads the events until one is at fault. `session` is the one that the first line names which names any.
+fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot], session: &mut String) -> Result<(), Halt> {
     for (index, slot) in slots.iter().enumerate() {
-        self::slot(reading, bytes, *slot, index).map_err(|wrong| Halt {
+        self::slot(reading, bytes, *slot, index, session).map_err(|wrong| Halt {
             from: index,
             event: Some(index),
             wrong,
@@ -53,12 +62,43 @@ fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt>
     Ok(())
 }
 
-fn slot(reading: &mut Reading, bytes: &[u8], slot: Slot, index: usize) -> Result<(), Wrong> {
+fn slot(
+    reading: &mut Reading,
+    bytes: &[u8],
+    slot: Slot,
+    index: usize,
+    session: &mut String,
+) -> Result<(), Wrong> {
     if slot.unseparated {
         return Err(Flaw::unseparated(slot.span.start).wrong());
     }
     let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
+    if let Some(text) = failure(&json) {
+        return Err(Wrong::new(StopKind::BadShape, text));
+    }
+    let own = json.field("session_id").and_then(Json::text).unwrap_or_default();
+    if session.is_empty() {
+        own.clone_into(session);
+    } else if !own.is_empty() && own != session {
+        let text = format!(
+            "the event is of the session `{}`, and those before of `{}`: give each a file",
+            shown(own),
+            shown(session)
+        );
+        return Err(Wrong::new(StopKind::BadShape, text));
+    }
     reading.take(&json, index)
+}
+
+/// What a server sends instead of the next event when the run fails.
+fn failure(json: &Json) -> Option<String> {
+    let known = ["error", "error_details", "errorDetails"];
+    let Json::Object(members) = json else { return None };
+    if !members.iter().all(|(key, _)| known.contains(&&**key)) {
+        return None;
+    }
+    let error = json.field("error").and_then(Json::text)?;
+    Some(format!("the run ended with the error `{}`: what followed is not known", shown(error)))
 }
 
 /// What stands around the list of events.
@@ -71,6 +111,8 @@ struct Around {
     before: Option<Wrong>,
     /// A fault after them.
     after: Option<Wrong>,
+    /// The requests that models were sent, by the id of the event that answers each.
+    requests: BTreeMap<String, Json>,
 }
 
 fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
@@ -89,8 +131,13 @@ fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
     };
     let names = names(&hollow.bytes);
     match layout.form {
-        Form::Session => Around { before: about_session(&json, ignored).err(), ..names },
-        Form::EventList | Form::EventLines => Around::default(),
+        Form::Session | Form::Golden => match about_session(&json, ignored) {
+            Ok(requests) => Around { requests, ..names },
+            Err(wrong) => Around { before: Some(wrong), ..names },
+        },
+        Form::EventList | Form::EventLines | Form::EventStream | Form::EvalSet | Form::Conformance => {
+            Around::default()
+        }
     }
 }
 
@@ -106,7 +153,7 @@ fn hollow(bytes: &[u8], layout: &Layout, list: Span) -> Hollow {
     let middle: &[u8] = if list.start == list.end { b"" } else { b"[]" };
     let tail: &[u8] = match layout.slots.last() {
         // The end of a broken list is not known: the faulty event speaks for all that follows.
-        Some(last) if !last.whole && layout.form == Form::Session => b"}",
+        Some(last) if !last.whole && matches!(layout.form, Form::Session | Form::Golden) => b"}",
         Some(last) if !last.whole => b"",
         Some(_) | None => bytes.get(list.end..).unwrap_or_default(),
     };
@@ -123,9 +170,10 @@ fn names(bytes: &[u8]) -> Around {
     Around { id: name("id"), app_name: name("appName"), user_id: name("userId"), ..Around::default() }
 }
 
-fn about_session(json: &Json, ignored: &mut Ignored) -> Result<(), Wrong> {
-    let fields = Fields::new(json, "", SESSION)?;
-    for (key, _) in fields.others(SESSION) {
+fn about_session(json: &Json, ignored: &mut Ignored) -> Result<BTreeMap<String, Json>, Wrong> {
+    let known = [SESSION, early::SESSION].concat();
+    let fields = Fields::new(json, "", &known)?;
+    for (key, _) in fields.others(SESSION).filter(|(key, _)| camel(key) != "eventLogs") {
         ignored.note(key);
     }
     for key in ["id", "appName", "userId"] {
@@ -133,5 +181,5 @@ fn about_session(json: &Json, ignored: &mut Ignored) -> Result<(), Wrong> {
     }
     fields.entries("state")?;
     fields.list("events")?;
-    Ok(())
+    early::requests(&fields)
 }

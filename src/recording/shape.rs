@@ -2,13 +2,16 @@
 
 use crate::recording::Form;
 use crate::recording::RecordingError;
+use crate::recording::evaluation::Cases;
 use crate::recording::fields::{camel, shown};
+use crate::recording::other;
 use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
+use crate::recording::stream;
 
 /// What can be read, for every refusal.
-pub(crate) const ACCEPTED: &str =
-    "accepted are session documents, lists of events and events as JSON lines that an ADK library wrote";
+pub(crate) const ACCEPTED: &str = "accepted are session documents, lists of events, events as JSON lines, bodies of `/run` \
+     and `/run_sse`, eval sets, conformance recordings and goldens of `adk test`, as the ADK libraries write them";
 
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]
@@ -22,14 +25,18 @@ pub(crate) struct Layout {
     pub(crate) list: Option<Span>,
 }
 
-type Members = [(String, Span)];
+pub(crate) type Members = [(String, Span)];
 
 /// What a file is, and what of it is needed to read it.
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
     /// Events as JSON, each in its place.
     Events(Layout),
-    /// YAML that holds a session.
+    /// Server-sent events.
+    Stream,
+    /// Cases of an evaluation.
+    Cases(Cases),
+    /// YAML that holds a session, events or a conformance recording.
     Yaml(&'a str),
 }
 
@@ -40,8 +47,8 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
         Some(_) if bytes.starts_with(b"SQLite format 3\0") => Err(not_yet("a SQLite database")),
         Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
-        Some(b'{') => object(bytes, at).map(Content::Events),
-        Some(b'[') => list(bytes, at).map(Content::Events),
+        Some(b'{') => object(bytes, at),
+        Some(b'[') => list(bytes, at),
         Some(_) => other_text(bytes, at),
     }
 }
@@ -57,46 +64,46 @@ fn unrecognised(bytes: &[u8], seen: String) -> RecordingError {
     }
 }
 
-fn object(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
+fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
     let members = scan::members(bytes, at);
-    if has(&members, "evalCases") || has(&members, "evalSetId") || has(&members, "evalId") {
-        return Err(not_yet("an eval set"));
+    if has(&members, "evalCases") || has(&members, "evalSetId") {
+        return eval_set(bytes, &members);
+    }
+    if has(&members, "evalId") {
+        let slots = vec![Slot::whole(at, scan::blanks_before(bytes, bytes.len()))];
+        return Ok(Content::Cases(Cases { list: None, slots, bare: false }));
     }
     let session = has(&members, "id") && (has(&members, "appName") || has(&members, "userId"));
-    if has(&members, "events") && !is_span(&members) || session && !is_event(bytes, &members) {
-        return session_document(bytes, at, &members);
+    if has(&members, "events") && !other::is_span(&members) || session && !is_event(bytes, &members) {
+        return session_document(bytes, at, &members).map(Content::Events);
     }
-    if let Some(what) = other_object(bytes, &members) {
-        return Err(not_yet(what));
+    if let Some(refused) = other::object(bytes, &members) {
+        return Err(refused);
+    }
+    if has(&members, "session") && starts(bytes, &members, "session", b'{') {
+        return Err(not_yet("a wrapped session"));
     }
     if is_event(bytes, &members) || pascal(&members).is_some() {
-        return lines(bytes, at);
+        return lines(bytes, at).map(Content::Events);
     }
     Err(unrecognised(bytes, format!("this is no session: it is an object with {}", first_keys(&members))))
 }
 
-fn other_object(bytes: &[u8], members: &Members) -> Option<&'static str> {
-    if is_span(members) {
-        Some("a list of telemetry spans")
-    } else if has(members, "queries") {
-        Some("an input of `adk run --replay`")
-    } else if has(members, "session") && starts(bytes, members, "session", b'{') {
-        Some("a wrapped session")
-    } else {
-        None
+fn eval_set<'a>(bytes: &[u8], members: &Members) -> Result<Content<'a>, RecordingError> {
+    let list = members.iter().filter(|(key, _)| camel(key) == "evalCases").map(|(_, span)| *span);
+    let list = list.into_iter().find(|span| bytes.get(span.start) == Some(&b'['));
+    let slots = list.map_or_else(Vec::new, |list| scan::elements(bytes, list.start));
+    if slots.is_empty() {
+        return Err(unrecognised(bytes, "this is an eval set without cases".to_owned()));
     }
-}
-
-fn is_span(members: &Members) -> bool {
-    has(members, "resourceSpans")
-        || has(members, "startTime") && (has(members, "traceId") || has(members, "context"))
+    Ok(Content::Cases(Cases { list, slots, bare: false }))
 }
 
 fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, RecordingError> {
     let mut lists = members.iter().filter(|(key, _)| key == "events").map(|(_, span)| *span);
     let events = lists.next();
-    if let Some(field) = early(bytes, members) {
-        return Err(not_yet(format!("a session file from before ADK 1.0 (`{field}`)")));
+    if let Some(refused) = other::early(bytes, members) {
+        return Err(refused);
     }
     // Without its events the list is taken to stand at the end, empty.
     let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
@@ -106,42 +113,19 @@ fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout
     if !named && slots.is_empty() {
         return Err(unrecognised(bytes, "this is no session: it has neither an id nor events".to_owned()));
     }
-    if !named && slots.iter().take(1).all(|slot| !timed(bytes, *slot)) {
-        return Err(not_yet("a golden file of `adk test`"));
-    }
+    let golden = !named && slots.iter().take(1).all(|slot| !timed(bytes, *slot));
+    let form = if golden { Form::Golden } else { Form::Session };
     let dialect = probe(bytes, &slots)?;
     let doubled = lists.flat_map(|span| scan::elements(bytes, span.start)).collect();
     let list = list.unwrap_or(Span { start: end, end });
-    Ok(Layout { form: Form::Session, dialect, slots, doubled, list: Some(list) })
+    Ok(Layout { form, dialect, slots, doubled, list: Some(list) })
 }
 
 fn timed(bytes: &[u8], slot: Slot) -> bool {
     has(&scan::members(bytes, slot.span.start), "timestamp")
 }
 
-/// The field that shows that a session file is older than 1.0 and holds history or routing elsewhere than in its events.
-/// Left-over fields that are empty do not count.
-fn early(bytes: &[u8], members: &Members) -> Option<&'static str> {
-    let filled = |key: &str| {
-        members.iter().any(|(name, span)| {
-            let inner = span.of(bytes).get(1..).unwrap_or_default().trim_ascii_start();
-            camel(name) == key
-                && matches!(bytes.get(span.start), Some(b'[' | b'{'))
-                && !matches!(inner.first(), Some(b']' | b'}'))
-        })
-    };
-    let history = [
-        ("pastEvents", "past_events"),
-        ("pendingEvents", "pending_events"),
-        ("eventLogs", "event_logs"),
-        ("artifacts", "artifacts"),
-    ];
-    let found = history.iter().find(|(key, _)| filled(key)).map(|(_, name)| *name);
-    let routing = has(members, "currentAgentName") && has(members, "context");
-    found.or(routing.then_some("current_agent_name"))
-}
-
-fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
+fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
     let slots = scan::elements(bytes, at);
     let Some(first) = slots.first() else {
         return Err(unrecognised(bytes, "this is an empty list".to_owned()));
@@ -151,13 +135,12 @@ fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
         return Err(unrecognised(bytes, seen));
     }
     let members = scan::members(bytes, first.span.start);
-    if ["query", "expectedToolUse", "evalId", "conversation"].iter().any(|key| has(&members, key))
-        || has(&members, "data") && (has(&members, "name") || has(&members, "initialSession"))
-    {
-        return Err(not_yet("an eval set"));
+    let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
+    if let Some(bare) = cases(&members) {
+        return Ok(Content::Cases(Cases { list: Some(Span { start: at, end }), slots, bare }));
     }
-    if is_span(&members) {
-        return Err(not_yet("a list of telemetry spans"));
+    if let Some(refused) = other::object(bytes, &members) {
+        return Err(refused);
     }
     if has(&members, "session") || has(&members, "events") {
         return Err(not_yet("a list of sessions"));
@@ -167,9 +150,19 @@ fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
         return Err(unrecognised(bytes, seen));
     }
     let dialect = probe(bytes, &slots)?;
-    let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
     let list = Some(Span { start: at, end });
-    Ok(Layout { form: Form::EventList, dialect, slots, doubled: Vec::new(), list })
+    Ok(Content::Events(Layout { form: Form::EventList, dialect, slots, doubled: Vec::new(), list }))
+}
+
+/// Whether the first item of a list is a case of an evaluation, and if so whether it is just a turn of one.
+fn cases(members: &Members) -> Option<bool> {
+    if has(members, "query") || has(members, "expectedToolUse") {
+        return Some(true);
+    }
+    let case = has(members, "evalId")
+        || has(members, "conversation")
+        || has(members, "data") && (has(members, "name") || has(members, "initialSession"));
+    case.then_some(false)
 }
 
 /// Events one after another: one a line, or objects over many lines.
@@ -183,7 +176,7 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
 }
 
 /// Whose events they are, by the first that says a time. Refused are those that cannot be read yet.
-fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingError> {
+pub(crate) fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingError> {
     for slot in slots {
         let members = scan::members(bytes, slot.span.start);
         if let Some(keys) = pascal(&members) {
@@ -225,11 +218,11 @@ fn is_event(bytes: &[u8], members: &Members) -> bool {
         || starts(bytes, members, "actions", b'{')
 }
 
-fn has(members: &Members, key: &str) -> bool {
+pub(crate) fn has(members: &Members, key: &str) -> bool {
     members.iter().any(|(name, _)| camel(name) == key)
 }
 
-fn starts(bytes: &[u8], members: &Members, key: &str, byte: u8) -> bool {
+pub(crate) fn starts(bytes: &[u8], members: &Members, key: &str, byte: u8) -> bool {
     members.iter().any(|(name, span)| camel(name) == key && bytes.get(span.start) == Some(&byte))
 }
 
@@ -245,25 +238,24 @@ fn first_keys(members: &Members) -> String {
 /// Text that is no JSON: known by the words at the beginning of its lines.
 fn other_text(bytes: &[u8], at: usize) -> Result<Content<'_>, RecordingError> {
     let head = bytes.get(at..bytes.len().min(at + 65_536)).unwrap_or_default();
+    if stream::is_stream(head) {
+        return Ok(Content::Stream);
+    }
     let lines: Vec<&[u8]> = head.split(|byte| *byte == b'\n').collect();
+    if let Some(refused) = other::text(&lines) {
+        return Err(refused);
+    }
     let line = |word: &str| lines.iter().any(|line| line.starts_with(word.as_bytes()));
-    let refused = if head.starts_with(b"data:") || head.starts_with(b"event:") {
-        not_yet("a body of `/run_sse`")
-    } else if head.starts_with(b"httprr trace") {
-        not_yet("a trace of HTTP exchanges (httprr)")
-    } else if line("recordings:") {
-        not_yet("a conformance recording (YAML)")
-    } else if line("entries:") && line("invocation_id:") {
-        not_yet("a file of the debug logging plugin (YAML)")
-    } else if line("- author:") || line("- invocation_id:") {
-        not_yet("a list of events as YAML")
-    } else if line("events:") {
-        return match std::str::from_utf8(bytes) {
-            Ok(text) => Ok(Content::Yaml(text)),
-            Err(error) => Err(RecordingError::NotText { at: error.valid_up_to(), accepted: ACCEPTED }),
-        };
-    } else {
-        unrecognised(bytes, "this is neither a JSON object nor a list".to_owned())
+    let is_author = |line: &&[u8]| {
+        let line = line.trim_ascii_start();
+        line.strip_prefix(b"- ").unwrap_or(line).starts_with(b"author:")
     };
-    Err(refused)
+    let events = line("- ") && lines.iter().any(is_author);
+    if !(events || line("events:") || line("recordings:")) {
+        return Err(unrecognised(bytes, "this is neither a JSON object nor a list".to_owned()));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Content::Yaml(text)),
+        Err(error) => Err(RecordingError::NotText { at: error.valid_up_to(), accepted: ACCEPTED }),
+    }
 }

@@ -35,6 +35,18 @@ pub(crate) fn parse(bytes: &[u8], span: Span) -> Result<Json, Flaw> {
     Err(Flaw { kind: StopKind::BadUnicode, at, twice: None, words, path })
 }
 
+/// Reads a stretch of bytes as strict JSON with `list`, which lies in it, taken as empty.
+pub(crate) fn parse_around(bytes: &[u8], whole: Span, list: Span) -> Result<Json, Flaw> {
+    let piece = |start, end| bytes.get(start..end).unwrap_or_default();
+    let hollow = [piece(whole.start, list.start), b"[]", piece(list.end, whole.end)].concat();
+    parse(&hollow, Span { start: 0, end: hollow.len() }).map_err(|mut flaw| {
+        let cut = (list.end - list.start).saturating_sub(2);
+        let behind = whole.start + flaw.at >= list.start;
+        flaw.at += whole.start + if behind { cut } else { 0 };
+        flaw
+    })
+}
+
 impl Flaw {
     fn new(fault: Fault, start: usize) -> Self {
         let words = shown(&fault.kind.to_string());

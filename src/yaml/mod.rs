@@ -14,8 +14,11 @@ use crate::json::{self, Json};
 use crate::source::Place;
 use crate::yaml::scalar::{boolean, is_null, plain};
 
-/// Most values that a text may stand for once its aliases are written out.
-const MAX_NODES: usize = 1_000_000;
+/// Most values in a text.
+const MAX_NODES: usize = 10_000_000;
+
+/// Most values that stand for more than themselves: what anchors keep, and what aliases are written out to.
+const MAX_COPIES: usize = 1_000_000;
 
 /// What is wrong in a YAML text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,6 +123,19 @@ impl Node {
             }
         })
     }
+
+    /// As JSON, with null for a number that JSON cannot hold.
+    pub(crate) fn lenient(&self) -> Json {
+        match &self.value {
+            Value::Quoted(text) => Json::Text(text.as_str().into()),
+            Value::Plain(text) => plain(text).unwrap_or(Json::Null),
+            Value::List(items) => Json::Array(items.iter().map(Self::lenient).collect()),
+            Value::Map(fields) => {
+                let field = |(key, value): &(Key, Self)| (key.text.as_str().into(), value.lenient());
+                Json::Object(fields.iter().map(field).collect())
+            }
+        }
+    }
 }
 
 /// Reads the one document of a text. JSON is YAML; where the two differ (escapes of JSON), JSON is read as JSON.
@@ -201,7 +217,10 @@ struct Builder {
     open: Vec<Open>,
     anchors: BTreeMap<usize, Anchored>,
     root: Option<Node>,
-    size: usize,
+    /// Values so far, those of aliases not among them.
+    nodes: usize,
+    /// Values in copies, a long text counted as many.
+    copies: usize,
 }
 
 impl Builder {
@@ -217,8 +236,10 @@ impl Builder {
             Event::Scalar(text, style, anchor, tag) => {
                 let quoted = style != ScalarStyle::Plain || is_text_tag(tag.as_deref(), at)?;
                 let text = text.into_owned();
+                // A long text is as dear to copy as many values.
+                let size = 1 + text.len() / 64;
                 let value = if quoted { Value::Quoted(text) } else { Value::Plain(text) };
-                self.close(Node { place: at, value }, anchor, 1, 0)
+                self.close(Node { place: at, value }, anchor, size, 0)
             }
             Event::SequenceStart(anchor, tag) => {
                 self.start(at, anchor, tag.as_deref(), Content::List(Vec::new()))
@@ -253,11 +274,9 @@ impl Builder {
         let Some(Anchored { node, size, depth }) = self.anchors.get(&id) else {
             return Err(Fault::new(at, "an alias cannot stand inside what it names"));
         };
-        if self.size + size > MAX_NODES {
-            return Err(Fault::new(
-                at,
-                format!("with its aliases written out this is over {MAX_NODES} values"),
-            ));
+        self.copies += size;
+        if self.copies > MAX_COPIES {
+            return Err(Fault::new(at, format!("its aliases stand for over {MAX_COPIES} values")));
         }
         if self.open.len() + depth > json::MAX_DEPTH {
             return Err(Fault::new(at, format!("nested deeper than {} levels", json::MAX_DEPTH)));
@@ -268,13 +287,15 @@ impl Builder {
 
     /// A value is complete: it goes to its anchor and to the list or map that is open.
     fn close(&mut self, node: Node, anchor: usize, size: usize, depth: usize) -> Result<(), Fault> {
-        self.size += size;
-        if self.size > MAX_NODES {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
             return Err(Fault::new(node.place, format!("over {MAX_NODES} values")));
         }
         if anchor > 0 {
-            // The copy that an anchor keeps counts too.
-            self.size += size;
+            self.copies += size;
+            if self.copies > MAX_COPIES {
+                return Err(Fault::new(node.place, format!("its anchors name over {MAX_COPIES} values")));
+            }
             self.anchors.insert(anchor, Anchored { node: node.clone(), size, depth });
         }
         let Some(open) = self.open.last_mut() else {
@@ -405,6 +426,8 @@ mod tests {
             bomb.push_str(&format!("a{i}: &a{i} [{}]\n", vec![before; 10].join(", ")));
         }
         assert!(ordinary(&bomb).ends_with("values"), "{}", ordinary(&bomb).len());
+        let long = format!("- &a {}\n{}", "x".repeat(1_000_000), "- *a\n".repeat(100));
+        assert!(ordinary(&long).ends_with("values"), "{}", ordinary(&long).len());
         for levels in [129, 200_000] {
             let deep = "[".repeat(levels) + &"]".repeat(levels);
             assert!(ordinary(&deep).starts_with("! "));

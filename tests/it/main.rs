@@ -15,6 +15,7 @@ mod editor;
 mod explanations;
 mod fixes;
 mod format;
+mod forms;
 mod hostile;
 mod layers;
 mod layout;

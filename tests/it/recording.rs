@@ -66,6 +66,9 @@ fn lines_of(recording: &Recording) -> Vec<String> {
         "{:?} `{}` of `{}` for `{}`",
         recording.form, recording.session_id, recording.app_name, recording.user_id
     )];
+    if !recording.name.is_empty() {
+        lines.push(format!("named `{}`", recording.name));
+    }
     lines.extend(recording.events.iter().map(event_line));
     lines.extend(recording.stop.iter().map(|stop| {
         let event = stop.event.map_or("no event".to_owned(), |event| format!("event {event}"));
@@ -99,6 +102,11 @@ fn event_line(event: &Event) -> String {
     say("asks", &event.requested_input.as_ref().map(Json::ordinary).unwrap_or_default());
     say("request", &event.model_request.as_ref().map(Json::ordinary).unwrap_or_default());
     say("metadata", &event.custom_metadata.as_ref().map(Json::ordinary).unwrap_or_default());
+    if let Some(Json::Array(contents)) =
+        event.model_request.as_ref().and_then(|request| request.field("contents"))
+    {
+        let _ = write!(line, " shown={}", contents.len());
+    }
     let _ = write!(line, "{}", actions_of(event));
     let role = if event.role.is_empty() { String::new() } else { format!(" as {}", event.role) };
     let parts: Vec<_> = event.parts.iter().map(part_of).collect();
@@ -200,13 +208,22 @@ fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-const GOOD: [&[u8]; 9] = [
+const GOOD: [&[u8]; 18] = [
     include_bytes!("../../fixtures/recording/ok/vertex.jsonl"),
     include_bytes!("../../fixtures/recording/ok/rust-events.json"),
     include_bytes!("../../fixtures/recording/ok/java.json"),
     include_bytes!("../../fixtures/recording/ok/kotlin.json"),
     include_bytes!("../../fixtures/recording/ok/go-workflow.jsonl"),
     include_bytes!("../../fixtures/recording/ok/go-server.json"),
+    include_bytes!("../../fixtures/recording/ok/run-sse.txt"),
+    include_bytes!("../../fixtures/recording/ok/adk-run-lines.jsonl"),
+    include_bytes!("../../fixtures/recording/ok/eval-set.json"),
+    include_bytes!("../../fixtures/recording/ok/eval-cases.json"),
+    include_bytes!("../../fixtures/recording/ok/eval-case-alone.json"),
+    include_bytes!("../../fixtures/recording/ok/conformance-of-a-stream.yaml"),
+    include_bytes!("../../fixtures/recording/ok/event-list-of-go-goldens-with-approval.yaml"),
+    include_bytes!("../../fixtures/recording/ok/golden.json"),
+    include_bytes!("../../fixtures/recording/ok/before-1.0.json"),
     include_bytes!("../../fixtures/recording/ok/snake-case-with-nulls.json"),
     include_bytes!("../../fixtures/recording/ok/halves-of-one-event.jsonl"),
     include_bytes!("../../fixtures/recording/ok/camel-case.json"),

@@ -1,0 +1,44 @@
+//! What sessions from before ADK 1.0 said otherwise: `options` of events, and keys around the events.
+
+use std::collections::BTreeMap;
+
+use crate::json::Json;
+use crate::recording::StopKind;
+use crate::recording::adk::Ignored;
+use crate::recording::fields::{Fields, Wrong, is_blank, join};
+
+/// The keys of a session that only such documents have.
+pub(crate) const SESSION: &[&str] =
+    &["context", "pastEvents", "pendingEvents", "eventLogs", "artifacts", "currentAgentName"];
+
+const OPTIONS: &[&str] = &["partial", "updateContext", "skipSummarization", "functionCallEventId"];
+
+/// What the `options` of an event changed in the state of the session. It may not stand beside `actions` that do too.
+pub(crate) fn state_delta(event: &Fields<'_>, ignored: &mut Ignored) -> Result<Vec<(String, Json)>, Wrong> {
+    let Some(options) = event.object("options", OPTIONS)? else { return Ok(Vec::new()) };
+    for (key, _) in options.others(OPTIONS) {
+        ignored.note(&join("options", key));
+    }
+    let delta = options.entries("updateContext")?;
+    if !delta.is_empty() && event.value("actions").is_some_and(|actions| !is_blank(actions)) {
+        let text = "`options` and `actions` both say what the event does".to_owned();
+        return Err(Wrong::new(StopKind::BadShape, text));
+    }
+    Ok(delta.iter().map(|(key, value)| (key.to_string(), value.clone())).collect())
+}
+
+/// The requests that models were sent, by the id of the event that answers each.
+pub(crate) fn requests(session: &Fields<'_>) -> Result<BTreeMap<String, Json>, Wrong> {
+    let mut requests = BTreeMap::new();
+    for (index, log) in session.list("eventLogs")?.iter().enumerate() {
+        let place = format!("{}[{index}]", session.place("eventLogs"));
+        let log = Fields::new(log, &place, &["eventId", "modelRequest"])?;
+        let event = log.text("eventId")?;
+        let Some(request) = log.value("modelRequest").filter(|_| !event.is_empty()) else { continue };
+        if requests.insert(event, request.clone()).is_some() {
+            let text = format!("`{place}` is the second request for one event");
+            return Err(Wrong::new(StopKind::BadShape, text));
+        }
+    }
+    Ok(requests)
+}
