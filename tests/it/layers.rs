@@ -19,6 +19,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("psl", &["functor"]),
     ("regex", &["functor"]),
     ("saphyr_parser", &["scenario"]),
+    ("shuck_ast", &["functor"]),
+    ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
     ("url", &["functor"]),
 ];

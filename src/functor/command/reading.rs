@@ -1,0 +1,163 @@
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+use crate::functor::command::program_name;
+use crate::functor::command::walk::Walk;
+use crate::functor::command::word::HOLE;
+use crate::functor::command::word::Word;
+
+/// Bytes of a command that is read at all; a longer one is doubted.
+const MAX_COMMAND: usize = 16 << 10;
+/// Bytes that are read for one command, with the texts for shells that stand in it.
+const MAX_READ: usize = 32 << 10;
+/// Bytes that the values of followed variables may add.
+const MAX_FILLED: usize = 64 << 10;
+/// Programs that one command may start before it is doubted.
+const MAX_RUNS: usize = 8 << 10;
+/// Words of all programs together; wrappers in a row repeat those behind them.
+const MAX_WORDS: usize = 64 << 10;
+/// How deep texts for shells, wrappers and blocks may nest.
+const MAX_DEPTH: usize = 24;
+/// Opening braces in one text. The grammar tries each against all that follows.
+const MAX_BRACES: usize = 256;
+/// Opening brackets, backquotes and compound commands in one text.
+const MAX_OPENERS: usize = 512;
+
+/// A program that a command starts.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// As [`program_name`] gives it.
+    pub(super) program: String,
+    pub(super) arguments: Vec<Word>,
+}
+
+/// What a command runs, and how far that is known.
+// Invariant: where `doubt` is unset, every program that the text starts by name is in `runs`.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    runs: Vec<Run>,
+    words: usize,
+    doubt: bool,
+    hidden: bool,
+    read: usize,
+    filled: usize,
+    depth: usize,
+}
+
+impl Reading {
+    /// Reads a command.
+    pub(crate) fn of(command: &str) -> Self {
+        let command = command.replace("\r\n", "\n");
+        // The grammar is not ours. A fault in it is no answer, so the command is doubted like one that it refuses.
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let mut reading = Self::default();
+            reading.text(&command);
+            reading
+        }));
+        read.unwrap_or_else(|_| Self { doubt: true, hidden: true, ..Self::default() })
+    }
+
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Whether it may start programs that are not in the list.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubt
+    }
+
+    /// Whether it hides what it runs.
+    pub(super) fn hides(&self) -> bool {
+        self.hidden
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn weight(&self) -> usize {
+        let word = |word: &Word| size_of::<Word>() + 16 + word.text.len();
+        let run = |run: &Run| size_of::<Run>() + 48 + run.arguments.iter().map(word).sum::<usize>();
+        size_of::<Self>() + self.runs.iter().map(run).sum::<usize>()
+    }
+
+    pub(super) fn runs_program(&self, program: &str) -> bool {
+        self.runs.iter().any(|run| run.program == program)
+    }
+
+    pub(super) fn runs_sub(&self, program: &str, subcommand: &[&str]) -> bool {
+        let mut runs = self.runs.iter().filter(|run| run.program == program);
+        runs.any(|run| crate::functor::command::launch::has_subcommand(run, subcommand))
+    }
+
+    /// More may run than is listed.
+    pub(super) fn doubt(&mut self) {
+        self.doubt = true;
+    }
+
+    /// Code of which not all is shown, or that starts what is not listed.
+    pub(super) fn hide(&mut self) {
+        self.doubt = true;
+        self.hidden = true;
+    }
+
+    /// Something in the text deceives its reader.
+    pub(super) fn deceive(&mut self) {
+        self.hidden = true;
+    }
+
+    /// Lists a program.
+    pub(super) fn start(&mut self, name: &str, arguments: &[Word]) {
+        self.words += arguments.len();
+        if self.runs.len() >= MAX_RUNS || self.words > MAX_WORDS {
+            self.doubt();
+            return;
+        }
+        self.runs.push(Run { program: program_name(name), arguments: arguments.to_vec() });
+    }
+
+    /// Takes that many bytes for the value of a variable, if they are left.
+    pub(super) fn fill(&mut self, bytes: usize) -> bool {
+        self.filled = self.filled.saturating_add(bytes);
+        self.filled <= MAX_FILLED
+    }
+
+    /// Goes one level down, or doubts what is there.
+    pub(super) fn deeper(&mut self, read: impl FnOnce(&mut Self)) {
+        if self.enter() {
+            read(self);
+            self.leave();
+        }
+    }
+
+    /// Goes one level down, if there is one; [`Self::leave`] comes back.
+    pub(super) fn enter(&mut self) -> bool {
+        if self.depth >= MAX_DEPTH {
+            self.hide();
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Reads a text that a shell takes as commands.
+    pub(super) fn text(&mut self, text: &str) {
+        self.read = self.read.saturating_add(text.len());
+        if text.len() > MAX_COMMAND || self.read > MAX_READ || !is_readable(text) {
+            self.hide();
+            return;
+        }
+        self.deeper(|reading| Walk::over(text, reading));
+    }
+}
+
+/// Whether the grammar can be trusted with the text, in time and in meaning.
+fn is_readable(text: &str) -> bool {
+    let braces = text.bytes().filter(|b| *b == b'{').count();
+    let brackets = text.bytes().filter(|b| matches!(b, b'(' | b'`' | b'[')).count();
+    let opening =
+        |word: &&str| matches!(*word, "if" | "while" | "until" | "for" | "case" | "select" | "time" | "!");
+    let compounds = text.split(|c: char| c.is_whitespace() || c == ';').filter(opening).count();
+    braces <= MAX_BRACES && brackets + compounds <= MAX_OPENERS && !text.contains([HOLE, '\r'])
+}
