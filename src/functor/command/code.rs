@@ -136,7 +136,10 @@ fn general(reading: &mut Reading, arguments: &[Word], letters: &str, words: &[&s
     // Options stand before the file, but telling their values from it needs a table of each language's options.
     if arguments.iter().any(is_code_option) {
         let is_plain = arguments.iter().all(|word| is_plain(&word.text));
-        return if is_plain { () } else { reading.hide() };
+        if !is_plain {
+            reading.hide();
+        }
+        return;
     }
     let asks = |word: &Word| matches!(word.text.as_str(), "--version" | "-V" | "--help" | "-h" | "-v");
     if arguments.len() == 1 && arguments.iter().any(asks) {
@@ -186,9 +189,7 @@ fn awk(reading: &mut Reading, arguments: &[Word]) {
     }
     for word in arguments {
         let text = word.text.replace("||", "");
-        if text.contains(["|", "@", "\0"].map(|c| c.chars().next().unwrap_or(HOLE)))
-            || text.contains("system")
-        {
+        if text.contains(['|', '@', HOLE]) || text.contains("system") {
             return reading.hide();
         }
     }

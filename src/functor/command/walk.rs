@@ -272,10 +272,8 @@ impl<'a> Walk<'a> {
             words.extend(self.words(word));
         }
         self.writes_variables |= words.first().is_some_and(|word| launch::writes_variables(&word.text));
-        if let Some(name) = words.first() {
-            if unicode::deceives(&name.text.replace(HOLE, "")) {
-                self.reading.deceive();
-            }
+        if words.first().is_some_and(|name| unicode::deceives(&name.text.replace(HOLE, ""))) {
+            self.reading.deceive();
         }
         launch::run(self.reading, &words, feed);
     }
@@ -424,7 +422,7 @@ impl<'a> Walk<'a> {
             return vec![Word { is_pattern: true, ..Word::open() }];
         }
         let mut words = builder.finish();
-        words.retain(|made| !(made.text.is_empty() && !word.has_quoted_parts()));
+        words.retain(|made| !made.text.is_empty() || word.has_quoted_parts());
         words
     }
 
