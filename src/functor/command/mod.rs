@@ -42,7 +42,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
          `env`, `xargs`, `find -exec` and their like; else 0. 1 also where the text does not show what runs: a \
          program named by a variable (other than one set once, to a plain text), a pattern or a substitution, a \
          script that a shell reads, text decoded into a shell, code that starts programs, a text that is no bash, \
-         one that is larger than 16 KiB, or nested too deep. What a named program does itself is not looked into. As doubt is \
+         one that is larger than 8 KiB, or nested too deep. What a named program does itself is not looked into. As doubt is \
          1, it serves to deny; to show that something was run, ask for `@cmd_egress_class` 2.",
     ),
     Entry::total("cmd_runs_sub", &[COMMAND, PROGRAM, text("subcommand")], |c, cache| {

@@ -7,9 +7,9 @@ use crate::functor::command::word::HOLE;
 use crate::functor::command::word::Word;
 
 /// Bytes of a command that is read at all; a longer one is doubted.
-const MAX_COMMAND: usize = 16 << 10;
+const MAX_COMMAND: usize = 8 << 10;
 /// Bytes that are read for one command, with the texts for shells that stand in it.
-const MAX_READ: usize = 32 << 10;
+const MAX_READ: usize = 16 << 10;
 /// Bytes that the values of followed variables may add.
 const MAX_FILLED: usize = 64 << 10;
 /// Programs that one command may start before it is doubted.
@@ -19,7 +19,7 @@ const MAX_WORDS: usize = 64 << 10;
 /// How deep texts for shells, wrappers and blocks may nest.
 const MAX_DEPTH: usize = 24;
 /// Opening braces in one text. The grammar tries each against all that follows.
-const MAX_BRACES: usize = 256;
+const MAX_BRACES: usize = 128;
 /// Opening brackets, backquotes and compound commands in one text.
 const MAX_OPENERS: usize = 512;
 
