@@ -20,6 +20,14 @@ const MAX_WORDS: usize = 64 << 10;
 const MAX_DEPTH: usize = 24;
 /// Opening braces in one text. The grammar tries each against all that follows.
 const MAX_BRACES: usize = 128;
+/// `((` in one text, those that overlap too.
+const MAX_ARITHMETIC: usize = 5;
+/// Brackets in one text in which more than a name or a number stands.
+const MAX_SUBSCRIPTS: usize = 1;
+/// Substitutions in one text, times its bytes: what is deep has to be short.
+const MAX_SUBSTITUTED: usize = 48 << 10;
+/// `${` in one text with more than a name.
+const MAX_PARAMETERS: usize = 24;
 /// Opening brackets, backquotes and compound commands in one text.
 const MAX_OPENERS: usize = 512;
 
@@ -152,12 +160,46 @@ impl Reading {
     }
 }
 
-/// Whether the grammar can be trusted with the text, in time and in meaning.
+/// Whether the grammar can be trusted with the text, in time and in meaning. It tries again at every level of what is
+/// counted here, so that the time grows much faster than the text.
 fn is_readable(text: &str) -> bool {
-    let braces = text.bytes().filter(|b| *b == b'{').count();
-    let brackets = text.bytes().filter(|b| matches!(b, b'(' | b'`' | b'[')).count();
-    let opening =
-        |word: &&str| matches!(*word, "if" | "while" | "until" | "for" | "case" | "select" | "time" | "!");
+    let count = |wanted: &[u8]| text.bytes().filter(|b| wanted.contains(b)).count();
+    let opening = |word: &&str| {
+        matches!(*word, "if" | "while" | "until" | "for" | "case" | "select" | "time" | "coproc" | "!")
+    };
     let compounds = text.split(|c: char| c.is_whitespace() || c == ';').filter(opening).count();
-    braces <= MAX_BRACES && brackets + compounds <= MAX_OPENERS && !text.contains([HOLE, '\r'])
+    let arithmetic = text.as_bytes().windows(2).filter(|pair| pair == b"((").count();
+    let substitutions =
+        ["$(", "<(", ">(", "`"].iter().map(|opener| text.matches(opener).count()).sum::<usize>();
+    count(b"{") <= MAX_BRACES
+        && count(b"([`") + compounds <= MAX_OPENERS
+        && substitutions.saturating_mul(text.len()) <= MAX_SUBSTITUTED
+        && arithmetic <= MAX_ARITHMETIC
+        && subscripts(text) <= MAX_SUBSCRIPTS
+        && openings(text, "${").filter(|rest| !closes(rest, '}')).count() <= MAX_PARAMETERS
+        && !text.contains([HOLE, '\r'])
+}
+
+/// Brackets that may be subscripts with more than a name or a number in them; `[ … ]` and `[[ … ]]` are none.
+fn subscripts(text: &str) -> usize {
+    let is_subscript = |at: usize| {
+        let (before, from) = text.split_at_checked(at).unwrap_or_default();
+        let is_joined = before.trim_end_matches('[').ends_with(|c: char| {
+            c.is_alphanumeric() || matches!(c, '_' | '$' | ']' | '}' | '\\' | '"' | '\'')
+        });
+        let is_test = !is_joined && from.trim_start_matches('[').starts_with([' ', '\t', '\n']);
+        !is_test && !closes(from.get(1..).unwrap_or_default(), ']')
+    };
+    text.match_indices('[').filter(|(at, _)| is_subscript(*at)).count()
+}
+
+/// What stands behind each opening.
+fn openings<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(opening).filter_map(move |(at, _)| text.get(at + opening.len()..))
+}
+
+/// Whether nothing but a name, a number, a range or a list of signs stands before the closing sign.
+fn closes(rest: &str, closing: char) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@*^!:-+.,/=~#%".contains(c);
+    rest.trim_start_matches([' ']).trim_start_matches(plain).trim_start_matches([' ']).starts_with(closing)
 }

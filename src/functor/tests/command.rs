@@ -226,6 +226,8 @@ const DATA: &[&str] = &[
     "type git",
     "[ git = push ]",
     "[[ git == push ]]",
+    "[[ -f a ]] && [[ -f b ]] && [ -f c ] || echo \"${a[0]} ${b[@]} ${c[i]}\"",
+    "ls file[0-9] [a-z]* x[!y]",
     "for x in git push; do ls; done",
     "case git in push) ls;; esac",
     "echo git\\ push",
