@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 
 use crate::functor::FunctorError;
 use crate::functor::call::shown;
+use crate::functor::command::Reading;
 use crate::functor::pattern;
 use crate::functor::pattern::Form;
 use crate::functor::pattern::Pattern;
@@ -12,16 +13,19 @@ use crate::value::Symbol;
 
 /// Bytes that one generation of parsed JSON may take; two generations are kept.
 const JSON_BYTES: usize = 32 << 20;
+/// Bytes that one generation of commands that were read may take.
+const COMMAND_BYTES: usize = 32 << 20;
 /// Bytes that one generation of compiled patterns of one form may take.
 const PATTERN_BYTES: usize = 32 << 20;
 
-/// What calls remember: parsed JSON texts by symbol, compiled patterns by text.
+/// What calls remember: parsed JSON texts and shell commands by symbol, compiled patterns by text.
 ///
-/// Bounded: two generations of at most 32 MiB of JSON, and of 32 MiB of patterns for each of the three ways to read
-/// one; a single value larger than that stays until the next one comes. A text that is no JSON is remembered as such.
+/// Bounded: two generations of at most 32 MiB of JSON, of 32 MiB of commands, and of 32 MiB of patterns for each of the
+/// three ways to read one; a single value larger than that stays until the next one comes. A text that is no JSON is remembered as such.
 #[derive(Debug)]
 pub struct Cache {
     parsed: Recent<Symbol, Option<Json>>,
+    commands: Recent<Symbol, Reading>,
     whole: Recent<String, Pattern>,
     anywhere: Recent<String, Pattern>,
     globs: Recent<String, Pattern>,
@@ -31,6 +35,7 @@ impl Default for Cache {
     fn default() -> Self {
         Self {
             parsed: Recent::new(JSON_BYTES),
+            commands: Recent::new(COMMAND_BYTES),
             whole: Recent::new(PATTERN_BYTES),
             anywhere: Recent::new(PATTERN_BYTES),
             globs: Recent::new(PATTERN_BYTES),
@@ -42,6 +47,7 @@ impl Cache {
     /// Forgets what is keyed by this symbol or a later one (see [`crate::value::Pool::reset`]).
     pub fn forget_from(&mut self, first: Symbol) {
         self.parsed.forget_from(&first);
+        self.commands.forget_from(&first);
     }
 
     /// The value of a JSON text, or nothing where it is none.
@@ -52,6 +58,16 @@ impl Cache {
             (value, weight)
         };
         self.parsed.value(&symbol, parse)?.as_ref()
+    }
+
+    /// What a shell command runs; nothing where that could not be kept.
+    pub(crate) fn command(&mut self, (text, symbol): (&str, Symbol)) -> Option<&Reading> {
+        let read = || {
+            let reading = Reading::of(text);
+            let weight = reading.weight();
+            (reading, weight)
+        };
+        self.commands.value(&symbol, read)
     }
 
     /// The compiled pattern.

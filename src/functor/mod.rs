@@ -5,6 +5,7 @@
 
 mod cache;
 mod call;
+mod command;
 mod host;
 mod json;
 mod number;
@@ -173,6 +174,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let rooms = [
+        command::ENTRIES,
         host::ENTRIES,
         json::ENTRIES,
         number::ENTRIES,
@@ -218,16 +220,6 @@ pub fn overloads(name: &str, intrinsic: bool) -> Vec<FunctorId> {
     let count =
         rest.iter().take_while(|functor| (functor.name, functor.intrinsic) == (name, intrinsic)).count();
     (start..start + count).filter_map(|id| u16::try_from(id).ok()).map(FunctorId).collect()
-}
-
-/// What a name is about that later versions will have and this one has not: `shell commands`.
-#[must_use]
-pub fn reserved(name: &str) -> Option<&'static str> {
-    match name {
-        "normalize_cmd" | "dangerous_rm" | "cmd_invokes" | "cmd_runs_sub" | "cmd_egress_class"
-        | "cmd_hidden_in_code" => Some("shell commands"),
-        _ => None,
-    }
 }
 
 /// What is wrong with a literal argument, in words: a malformed path, a pattern that is none.

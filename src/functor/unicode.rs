@@ -79,6 +79,13 @@ fn is_tag(c: char) -> bool {
     ('\u{E0000}'..='\u{E007F}').contains(&c)
 }
 
+/// Whether a word of code holds what its reader does not see, or takes for something else: blanks that no shell knows
+/// as blanks too.
+pub(crate) fn deceives(text: &str) -> bool {
+    let is_blank = |c: char| !c.is_ascii() && (c.is_whitespace() || c == '\u{2800}');
+    text.chars().any(is_blank) || !found(text).is_empty()
+}
+
 fn class(text: &str) -> &'static str {
     found(text).keys().next().map_or("", |deceit| deceit.name())
 }

@@ -212,14 +212,6 @@ impl<'e> Resolver<'_, 'e> {
 
     fn unknown_functor(&mut self, name: &ast::Name, intrinsic: bool) {
         let sign = if intrinsic { "" } else { "@" };
-        if let Some(subject) = functor::reserved(&name.text) {
-            let message =
-                format!("`{sign}{}` is not supported yet: functors on {subject} are to come", name.text);
-            let finding = Diagnostic::error("E0006", name.span, message)
-                .with_help("test the text with `@regex_is_match` or `match` until then");
-            self.findings.push(finding);
-            return;
-        }
         let known = functor::table()
             .iter()
             .filter(|functor| functor.intrinsic == intrinsic)

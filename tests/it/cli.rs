@@ -395,6 +395,13 @@ fn a_plain_program_prints_its_outputs() {
 }
 
 #[test]
+fn a_plain_program_asks_what_commands_run() {
+    let ran = gatelog("eval -q --no-prelude @eval/commands.dl", "");
+    assert_eq!(ran.err, "");
+    insta::assert_snapshot!(ran.out);
+}
+
+#[test]
 fn what_is_wrong_with_facts_has_a_place() {
     let rows = [
         ("faulty.dl", "error: facts of `A`: faulty.facts:2:3: `2x` is not a number"),

@@ -21,6 +21,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("psl", &["functor"]),
     ("regex", &["functor"]),
     ("saphyr_parser", &["yaml"]),
+    ("shuck_ast", &["functor"]),
+    ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
     ("url", &["functor"]),
 ];

@@ -1,5 +1,7 @@
 use super::*;
 
+mod command;
+mod command_property;
 mod json;
 mod number;
 mod pattern;
@@ -94,13 +96,11 @@ fn the_table_is_sorted_and_found_by_name() {
         let id = FunctorId(u16::try_from(place).unwrap());
         assert!(overloads(functor.name, functor.intrinsic).contains(&id), "{}", functor.name);
         assert!(functor.documentation.ends_with('.'), "{}", functor.name);
-        assert!(reserved(functor.name).is_none());
     }
     assert_eq!(find("str_len", true), None);
     assert_eq!(find("strlen", false), None);
     assert_eq!(find("nothing", false), None);
     assert_eq!(overloads("to_string", true).len(), 4);
-    assert_eq!(reserved("dangerous_rm"), Some("shell commands"));
 }
 
 #[test]
@@ -112,7 +112,8 @@ fn every_promised_functor_is_there() {
         str_fold str_replace str_split regex_find regex_is_match regex_captures glob_match path_normalize sha256_hex \
         url_host url_scheme url_port url_path host_is_private registrable_domain host_in_domain count_urls urls_in \
         email_domain hours_between seconds_between epoch_seconds weekday hour_of_day llm_check_fn \
-        has_unicode_tags has_deceptive_unicode deceptive_unicode_class decode_unicode_tags deceptive_unicode_summary";
+        has_unicode_tags has_deceptive_unicode deceptive_unicode_class decode_unicode_tags deceptive_unicode_summary normalize_cmd dangerous_rm \
+        cmd_invokes cmd_runs_sub cmd_egress_class cmd_hidden_in_code";
     for name in named.split_whitespace() {
         assert!(find(name, false).is_some(), "{name}");
     }

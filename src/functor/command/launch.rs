@@ -1,0 +1,538 @@
+use crate::functor::command::code;
+use crate::functor::command::program_name;
+use crate::functor::command::reading::Reading;
+use crate::functor::command::reading::Run;
+use crate::functor::command::word::Word;
+use crate::functor::command::word::joined;
+use crate::functor::command::wrapper;
+
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash",
+    "oksh",
+];
+
+/// Programs that start others in ways that are not read here.
+const LAUNCHERS: &[&str] = &[
+    "alias",
+    "at",
+    "batch",
+    "bind",
+    "chronic",
+    "complete",
+    "crontab",
+    "dtach",
+    "enable",
+    "entr",
+    "expect",
+    "fc",
+    "fd",
+    "firejail",
+    "bwrap",
+    "gdb",
+    "hash",
+    "lldb",
+    "nsenter",
+    "parallel",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "screen",
+    "sem",
+    "socat",
+    "sshpass",
+    "start-stop-daemon",
+    "systemd-run",
+    "tmux",
+    "unshare",
+    "wsl",
+    "xterm",
+    "zargs",
+    "rsh",
+    "mosh",
+    "zsh-defer",
+    "history",
+    "mapfile",
+    "readarray",
+    "daemonize",
+    "run-parts",
+    "xdg-open",
+    "osascript",
+    "setfacl-run",
+    "doit",
+];
+
+/// Programs some of whose arguments make them start others: a word that begins so, or holds the part behind `*`.
+const LEVERS: &[(&str, &[&str])] = &[
+    ("docker", &["exec", "run", "compose"]),
+    ("podman", &["exec", "run", "compose"]),
+    ("nerdctl", &["exec", "run", "compose"]),
+    ("kubectl", &["exec", "run", "debug"]),
+    ("oc", &["exec", "run", "debug", "rsh"]),
+    (
+        "tar",
+        &[
+            "--checkpoint-action",
+            "--to-command",
+            "-I",
+            "--use-compress-program",
+            "--rsh-command",
+            "-F",
+            "--info-script",
+        ],
+    ),
+    ("bsdtar", &["--use-compress-program"]),
+    ("rsync", &["-e", "--rsh", "--rsync-path"]),
+    ("scp", &["-S", "-o", "-D"]),
+    ("sftp", &["-S", "-o", "-D"]),
+    ("vi", &["-c", "+", "-S", "--cmd"]),
+    ("vim", &["-c", "+", "-S", "--cmd"]),
+    ("nvim", &["-c", "+", "-S", "--cmd"]),
+    ("ex", &["-c", "+", "-S", "-s"]),
+    ("emacs", &["--eval", "-eval", "--batch", "-f"]),
+    ("zip", &["-TT", "--unzip-command"]),
+    ("make", &["SHELL=", "--eval", "-f-"]),
+    ("man", &["-P", "-H", "--pager", "--html"]),
+    ("sort", &["--compress-program"]),
+    ("split", &["--filter"]),
+    (
+        "git",
+        &[
+            "submodule",
+            "filter-branch",
+            "difftool",
+            "mergetool",
+            "bisect",
+            "--exec",
+            "-x",
+            "--upload-pack",
+            "--receive-pack",
+            "*!",
+            "*alias.",
+            "*ommand",
+            "*hookspath",
+            "*hooksPath",
+            "*pager=",
+            "*editor=",
+            "*helper=",
+            "*fsmonitor",
+            "*textconv",
+            "*driver",
+            "ext::",
+            "--config-env",
+            "-O",
+            "--open-files-in-pager",
+        ],
+    ),
+    ("npx", &["-c", "--call"]),
+    ("npm", &["exec", "x", "-c"]),
+    ("watchexec", &[""]),
+    ("nmap", &["--script"]),
+    ("tcpdump", &["-z"]),
+    ("wget", &["--use-askpass"]),
+    ("nc", &["-e", "-c", "--exec", "--sh-exec"]),
+    ("ncat", &["-e", "-c", "--exec", "--sh-exec", "--lua-exec"]),
+    ("netcat", &["-e", "-c"]),
+    ("openssl", &["-engine", "engine"]),
+    ("psql", &["*\\!", "*program", "*PROGRAM"]),
+    ("sqlite3", &["*.shell", "*.system", "*load_extension"]),
+    ("mysql", &["*system", "*\\!"]),
+    ("pip", &["--index-url-cmd"]),
+    ("go", &["run", "generate", "-exec", "-toolexec"]),
+    ("cargo", &["--config"]),
+    ("printf", &["-v"]),
+];
+
+/// Variables whose value a program runs.
+const RUN_VARIABLES: &[&str] =
+    &["EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS4", "PS0"];
+/// Variables that make every program run what is not shown.
+const LOAD_VARIABLES: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "ZDOTDIR",
+    "PYTHONSTARTUP",
+    "PYTHONPATH",
+    "PERL5OPT",
+    "PERL5LIB",
+    "NODE_OPTIONS",
+    "RUBYOPT",
+    "SHELLOPTS",
+    "BASHOPTS",
+];
+
+/// Whether a builtin of that name sets variables that its arguments name.
+pub(super) fn writes_variables(name: &str) -> bool {
+    [
+        "read",
+        "printf",
+        "mapfile",
+        "readarray",
+        "getopts",
+        "let",
+        "unset",
+        "eval",
+        "source",
+        ".",
+        "wait",
+        "command",
+        "builtin",
+    ]
+    .contains(&name)
+}
+
+/// Notes what setting a variable makes programs run.
+pub(super) fn set(reading: &mut Reading, name: &str, value: &str) {
+    let upper = name.to_uppercase();
+    let runs = RUN_VARIABLES.contains(&name)
+        || upper.ends_with("_COMMAND")
+        || upper.ends_with("_EDITOR")
+        || upper.ends_with("_PAGER");
+    if LOAD_VARIABLES.contains(&name) || name.starts_with("GIT_CONFIG") || name.starts_with("BASH_FUNC_") {
+        reading.doubt();
+    } else if runs {
+        reading.text(value);
+    }
+}
+
+/// Lists what a command runs. `feed` is what it is given to read, where that is known.
+pub(super) fn run(reading: &mut Reading, words: &[Word], feed: Option<&str>) {
+    let Some((name, arguments)) = words.split_first() else { return };
+    let is_pattern = name.is_pattern && name.text != "[";
+    if name.is_open() || is_pattern || name.splits || name.text.is_empty() {
+        reading.doubt();
+        return;
+    }
+    reading.start(&name.text, arguments);
+    reading.deeper(|reading| started(reading, &program_name(&name.text), arguments, feed));
+}
+
+fn started(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&str>) {
+    if SHELLS.contains(&name) {
+        return shell(reading, arguments, feed);
+    }
+    if code::is_interpreter(name) {
+        return code::judge(reading, name, arguments, feed);
+    }
+    match name {
+        "eval" => reading.text(&joined(after_dashes(arguments))),
+        "source" | "." => match arguments {
+            [file, ..] if file.is_open() || file.text.starts_with("/dev/") => reading.hide(),
+            _ => reading.doubt(),
+        },
+        "trap" => match after_dashes(arguments) {
+            [action, _, ..] if action.text != "-" => reading.text(&action.text),
+            _ => {}
+        },
+        "find" | "gfind" => find(reading, arguments),
+        "ssh" | "autossh" | "dbclient" => ssh(reading, arguments),
+        "su" | "runuser" | "script" | "sg" => text_option(reading, arguments),
+        "watch" => watch(reading, arguments),
+        "alias" => {
+            arguments
+                .iter()
+                .filter_map(|word| word.text.split_once('='))
+                .for_each(|(_, text)| reading.text(text));
+            if arguments.iter().any(|word| word.is_open() || word.text.contains('=')) {
+                reading.doubt();
+            }
+        }
+        _ if LAUNCHERS.contains(&name) => reading.doubt(),
+        _ => {
+            levers(reading, name, arguments);
+            wrapped(reading, name, arguments, feed);
+        }
+    }
+}
+
+fn after_dashes(arguments: &[Word]) -> &[Word] {
+    match arguments {
+        [first, rest @ ..] if first.text == "--" => rest,
+        _ => arguments,
+    }
+}
+
+fn levers(reading: &mut Reading, name: &str, arguments: &[Word]) {
+    let Some((_, levers)) = LEVERS.iter().find(|(program, _)| *program == name) else { return };
+    let pulls = |word: &Word, lever: &&str| match lever.strip_prefix('*') {
+        Some(part) => word.text.contains(part),
+        None if lever.starts_with(['-', '+']) || lever.ends_with(['=', ':']) => word.text.starts_with(lever),
+        None => word.text == **lever || lever.is_empty(),
+    };
+    let is_pulled = |word: &Word| word.may_be_option() || levers.iter().any(|lever| pulls(word, lever));
+    if arguments.iter().any(is_pulled) {
+        reading.doubt();
+    }
+}
+
+fn wrapped(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&str>) {
+    let Some(wrapper) = wrapper::find(name) else { return };
+    let first = arguments.first().map_or("", |word| word.text.as_str());
+    if name == "command" && (first.starts_with("-v") || first.starts_with("-V")) {
+        return;
+    }
+    if matches!(name, "env" | "flock") && split_text(reading, arguments) {
+        return;
+    }
+    let Some(at) = wrapper::program_at(wrapper, arguments) else {
+        reading.doubt();
+        return;
+    };
+    let (own, inner) = arguments.split_at(at.min(arguments.len()));
+    if wrapper.assigns {
+        for (variable, value) in own.iter().filter_map(|word| word.text.split_once('=')) {
+            set(reading, variable, value);
+        }
+    }
+    if inner.is_empty() {
+        // `sudo -s` is a shell.
+        let opens_shell = |word: &Word| word.text.starts_with('-') && word.text.contains(['s', 'i']);
+        if matches!(name, "sudo" | "doas") && own.iter().any(opens_shell) {
+            reading.hide();
+        }
+        return;
+    }
+    match name {
+        "xargs" => xargs(reading, own, inner),
+        _ => run(reading, inner, feed),
+    }
+}
+
+/// `env -S 'words'` and `flock file -c 'text'`.
+fn split_text(reading: &mut Reading, arguments: &[Word]) -> bool {
+    let is_split = |word: &Word| {
+        let text = word.text.as_str();
+        let bundled = text.starts_with('-') && !text.starts_with("--") && text.contains(['S', 'c']);
+        bundled || text.starts_with("--split-string") || text.starts_with("--command")
+    };
+    let Some(place) = arguments.iter().position(is_split) else { return false };
+    let (option, rest) = match arguments.get(place..) {
+        Some([option, rest @ ..]) => (option.text.as_str(), rest),
+        _ => return false,
+    };
+    let attached = match option.split_once('=') {
+        Some((_, value)) => value,
+        None => {
+            option.split_once(['S', 'c']).filter(|_| !option.starts_with("--")).map_or("", |(_, value)| value)
+        }
+    };
+    // What is split here is split by other rules than the shell's; only plain words mean the same to both.
+    let text = format!("{attached} {}", joined(rest));
+    if text.contains(['\\', '$', '\'', '"']) {
+        reading.doubt();
+    }
+    reading.text(&text);
+    true
+}
+
+fn xargs(reading: &mut Reading, own: &[Word], inner: &[Word]) {
+    let mut marks = vec!["{}"];
+    let mut options = own.iter().map(|word| word.text.as_str());
+    while let Some(option) = options.next() {
+        let attached =
+            option.strip_prefix("-I").or(option.strip_prefix("-i")).or(option.strip_prefix("--replace="));
+        match attached {
+            Some("") if option == "-I" => marks.extend(options.next()),
+            Some(mark) => marks.push(mark),
+            None => {}
+        }
+    }
+    let pierce = |word: &Word| marks.iter().fold(word.clone(), |word, mark| word.pierced(mark));
+    let mut words: Vec<Word> = inner.iter().map(pierce).collect();
+    words.push(Word::open());
+    run(reading, &words, Some("\0"));
+}
+
+fn find(reading: &mut Reading, arguments: &[Word]) {
+    if arguments.iter().any(|word| word.splits) {
+        reading.doubt();
+    }
+    let is_action = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+    for inner in arguments.split(is_action).skip(1) {
+        let end = inner.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+        let words: Vec<Word> =
+            inner.iter().take(end.unwrap_or(inner.len())).map(|word| word.pierced("{}")).collect();
+        run(reading, &words, None);
+    }
+}
+
+/// Whose arguments behind the host are one text for the shell there.
+fn ssh(reading: &mut Reading, arguments: &[Word]) {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
+        let letters = word.text.trim_start_matches('-');
+        let valued = letters.find(|c| "BbcDEeFIiJLlmOoPpQRSWw".contains(c));
+        at += if valued.is_some_and(|place| place + 1 == letters.len()) { 2 } else { 1 };
+    }
+    let (own, rest) = arguments.split_at(at.min(arguments.len()));
+    let runs_locally =
+        |word: &Word| word.text.to_lowercase().contains("command") || word.text.starts_with("-F");
+    if own.iter().any(|word| runs_locally(word) || word.is_open())
+        || rest.first().is_some_and(|host| host.splits)
+    {
+        reading.doubt();
+    }
+    if let [_, command, ..] = rest {
+        if command.text.starts_with('-') {
+            reading.doubt();
+        }
+        reading.text(&joined(rest.get(1..).unwrap_or_default()));
+    }
+}
+
+/// Programs that take the text for a shell behind `-c`.
+fn text_option(reading: &mut Reading, arguments: &[Word]) {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        if let Some(code) = text.strip_prefix("--command=").or(text.strip_prefix("--session-command=")) {
+            return reading.text(code);
+        }
+        let takes =
+            text == "--command" || (text.starts_with('-') && !text.starts_with("--") && text.ends_with('c'));
+        if takes {
+            return reading.text(words.next().map_or("\0", |code| code.text.as_str()));
+        }
+    }
+    reading.doubt();
+}
+
+fn watch(reading: &mut Reading, arguments: &[Word]) {
+    let mut rest = arguments;
+    while let [option, behind @ ..] = rest {
+        rest = match option.text.as_str() {
+            "-n" | "--interval" => behind.get(1..).unwrap_or_default(),
+            text if text.starts_with('-') => behind,
+            _ => break,
+        };
+    }
+    reading.text(&joined(rest));
+}
+
+fn shell(reading: &mut Reading, arguments: &[Word], feed: Option<&str>) {
+    let mut takes_text = false;
+    let mut words = arguments.iter();
+    let mut operand = None;
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        if word.may_be_option() {
+            return reading.hide();
+        }
+        match text {
+            "--" | "-" => {
+                operand = words.next();
+                break;
+            }
+            "--help" | "--version" if arguments.len() == 1 => return,
+            // These name files that the shell runs first.
+            "--rcfile" | "--init-file" => return reading.doubt(),
+            _ if text.starts_with("--") => {}
+            _ if text.starts_with(['-', '+']) => {
+                takes_text |= text.starts_with('-') && text.contains('c');
+                if text.ends_with(['o', 'O']) {
+                    words.next();
+                }
+            }
+            _ => {
+                operand = Some(word);
+                break;
+            }
+        }
+    }
+    match (takes_text, operand) {
+        (true, Some(code)) => reading.text(&code.text),
+        (true, None) => reading.doubt(),
+        (false, Some(file))
+            if file.is_open() || file.text.starts_with("/dev/") || file.text.starts_with("/proc/") =>
+        {
+            reading.hide();
+        }
+        (false, Some(_)) => reading.doubt(),
+        (false, None) => reading.text(feed.unwrap_or("\0")),
+    }
+}
+
+/// Options of programs whose subcommands policies ask for that take the next word, and options that take none.
+const OPTIONS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "git",
+        &[
+            "-C",
+            "-c",
+            "--git-dir",
+            "--work-tree",
+            "--namespace",
+            "--exec-path",
+            "--super-prefix",
+            "--config-env",
+        ],
+        &[
+            "-p",
+            "--paginate",
+            "-P",
+            "--no-pager",
+            "--bare",
+            "--no-replace-objects",
+            "--literal-pathspecs",
+            "--no-optional-locks",
+        ],
+    ),
+    (
+        "docker",
+        &["-H", "--host", "-c", "--context", "-l", "--log-level", "--config"],
+        &["-D", "--debug", "--tls"],
+    ),
+    (
+        "kubectl",
+        &["-n", "--namespace", "--context", "--cluster", "--kubeconfig", "-s", "--server", "--user"],
+        &["-A"],
+    ),
+    ("gh", &["-R", "--repo"], &[]),
+    ("npm", &["--prefix", "-w", "--workspace"], &["-g", "--global", "-s", "--silent", "--yes", "-y"]),
+    (
+        "cargo",
+        &["--manifest-path", "--color", "--config", "-Z", "-C"],
+        &["-v", "-q", "--locked", "--offline"],
+    ),
+];
+
+/// Whether the program may have been given the words of the subcommand in a row.
+pub(super) fn has_subcommand(run: &Run, subcommand: &[&str]) -> bool {
+    let (valued, flags) = OPTIONS
+        .iter()
+        .find(|(name, _, _)| *name == run.program)
+        .map_or((&[][..], &[][..]), |(_, valued, flags)| (valued, flags));
+    let mut wanted = subcommand.iter();
+    let Some(mut next) = wanted.next() else { return false };
+    let mut may_be_value = false;
+    let mut arguments = run.arguments.iter();
+    while let Some(word) = arguments.next() {
+        let text = word.text.as_str();
+        if word.is_open() || word.is_pattern {
+            return true;
+        }
+        if text.starts_with(['-', '+']) && text.len() > 1 {
+            if valued.contains(&text) {
+                if arguments.next().is_some_and(|value| value.splits) {
+                    return true;
+                }
+            } else {
+                may_be_value = text != "--" && !text.contains('=') && !flags.contains(&text);
+            }
+        } else if text.to_lowercase() == **next {
+            may_be_value = false;
+            match wanted.next() {
+                Some(word) => next = word,
+                None => return true,
+            }
+        } else if may_be_value {
+            may_be_value = false;
+        } else {
+            return false;
+        }
+    }
+    false
+}

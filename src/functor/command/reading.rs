@@ -1,0 +1,205 @@
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+use crate::functor::command::program_name;
+use crate::functor::command::walk::Walk;
+use crate::functor::command::word::HOLE;
+use crate::functor::command::word::Word;
+
+/// Bytes of a command that is read at all; a longer one is doubted.
+const MAX_COMMAND: usize = 8 << 10;
+/// Bytes that are read for one command, with the texts for shells that stand in it.
+const MAX_READ: usize = 16 << 10;
+/// Bytes that the values of followed variables may add.
+const MAX_FILLED: usize = 64 << 10;
+/// Programs that one command may start before it is doubted.
+const MAX_RUNS: usize = 8 << 10;
+/// Words of all programs together; wrappers in a row repeat those behind them.
+const MAX_WORDS: usize = 64 << 10;
+/// How deep texts for shells, wrappers and blocks may nest.
+const MAX_DEPTH: usize = 24;
+/// Opening braces in one text. The grammar tries each against all that follows.
+const MAX_BRACES: usize = 128;
+/// `((` in one text, those that overlap too.
+const MAX_ARITHMETIC: usize = 5;
+/// Brackets in one text in which more than a name or a number stands.
+const MAX_SUBSCRIPTS: usize = 1;
+/// Substitutions in one text, times its bytes: what is deep has to be short.
+const MAX_SUBSTITUTED: usize = 48 << 10;
+/// `${` in one text with more than a name.
+const MAX_PARAMETERS: usize = 24;
+/// Opening brackets, backquotes and compound commands in one text.
+const MAX_OPENERS: usize = 512;
+
+/// A program that a command starts.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// As [`program_name`] gives it.
+    pub(super) program: String,
+    pub(super) arguments: Vec<Word>,
+}
+
+/// What a command runs, and how far that is known.
+// Invariant: where `doubt` is unset, every program that the text starts by name is in `runs`.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    runs: Vec<Run>,
+    words: usize,
+    doubt: bool,
+    hidden: bool,
+    read: usize,
+    filled: usize,
+    depth: usize,
+}
+
+impl Reading {
+    /// Reads a command.
+    pub(crate) fn of(command: &str) -> Self {
+        let command = command.replace("\r\n", "\n");
+        // The grammar is not ours. A fault in it is no answer, so the command is doubted like one that it refuses.
+        let read = catch_unwind(AssertUnwindSafe(|| {
+            let mut reading = Self::default();
+            reading.text(&command);
+            reading
+        }));
+        read.unwrap_or_else(|_| Self { doubt: true, hidden: true, ..Self::default() })
+    }
+
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Whether it may start programs that are not in the list.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.doubt
+    }
+
+    /// Whether it hides what it runs.
+    pub(super) fn hides(&self) -> bool {
+        self.hidden
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn weight(&self) -> usize {
+        let word = |word: &Word| size_of::<Word>() + 16 + word.text.len();
+        let run = |run: &Run| size_of::<Run>() + 48 + run.arguments.iter().map(word).sum::<usize>();
+        size_of::<Self>() + self.runs.iter().map(run).sum::<usize>()
+    }
+
+    pub(super) fn runs_program(&self, program: &str) -> bool {
+        self.runs.iter().any(|run| run.program == program)
+    }
+
+    pub(super) fn runs_sub(&self, program: &str, subcommand: &[&str]) -> bool {
+        let mut runs = self.runs.iter().filter(|run| run.program == program);
+        runs.any(|run| crate::functor::command::launch::has_subcommand(run, subcommand))
+    }
+
+    /// More may run than is listed.
+    pub(super) fn doubt(&mut self) {
+        self.doubt = true;
+    }
+
+    /// Code of which not all is shown, or that starts what is not listed.
+    pub(super) fn hide(&mut self) {
+        self.doubt = true;
+        self.hidden = true;
+    }
+
+    /// Something in the text deceives its reader.
+    pub(super) fn deceive(&mut self) {
+        self.hidden = true;
+    }
+
+    /// Lists a program.
+    pub(super) fn start(&mut self, name: &str, arguments: &[Word]) {
+        self.words += arguments.len();
+        if self.runs.len() >= MAX_RUNS || self.words > MAX_WORDS {
+            self.doubt();
+            return;
+        }
+        self.runs.push(Run { program: program_name(name), arguments: arguments.to_vec() });
+    }
+
+    /// Takes that many bytes for the value of a variable, if they are left.
+    pub(super) fn fill(&mut self, bytes: usize) -> bool {
+        self.filled = self.filled.saturating_add(bytes);
+        self.filled <= MAX_FILLED
+    }
+
+    /// Goes one level down, or doubts what is there.
+    pub(super) fn deeper(&mut self, read: impl FnOnce(&mut Self)) {
+        if self.enter() {
+            read(self);
+            self.leave();
+        }
+    }
+
+    /// Goes one level down, if there is one; [`Self::leave`] comes back.
+    pub(super) fn enter(&mut self) -> bool {
+        if self.depth >= MAX_DEPTH {
+            self.hide();
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Reads a text that a shell takes as commands.
+    pub(super) fn text(&mut self, text: &str) {
+        self.read = self.read.saturating_add(text.len());
+        if text.len() > MAX_COMMAND || self.read > MAX_READ || !is_readable(text) {
+            self.hide();
+            return;
+        }
+        self.deeper(|reading| Walk::over(text, reading));
+    }
+}
+
+/// Whether the grammar can be trusted with the text, in time and in meaning. It tries again at every level of what is
+/// counted here, so that the time grows much faster than the text.
+fn is_readable(text: &str) -> bool {
+    let count = |wanted: &[u8]| text.bytes().filter(|b| wanted.contains(b)).count();
+    let opening = |word: &&str| {
+        matches!(*word, "if" | "while" | "until" | "for" | "case" | "select" | "time" | "coproc" | "!")
+    };
+    let compounds = text.split(|c: char| c.is_whitespace() || c == ';').filter(opening).count();
+    let arithmetic = text.as_bytes().windows(2).filter(|pair| pair == b"((").count();
+    let substitutions =
+        ["$(", "<(", ">(", "`"].iter().map(|opener| text.matches(opener).count()).sum::<usize>();
+    count(b"{") <= MAX_BRACES
+        && count(b"([`") + compounds <= MAX_OPENERS
+        && substitutions.saturating_mul(text.len()) <= MAX_SUBSTITUTED
+        && arithmetic <= MAX_ARITHMETIC
+        && subscripts(text) <= MAX_SUBSCRIPTS
+        && openings(text, "${").filter(|rest| !closes(rest, '}')).count() <= MAX_PARAMETERS
+        && !text.contains([HOLE, '\r'])
+}
+
+/// Brackets that may be subscripts with more than a name or a number in them; `[ … ]` and `[[ … ]]` are none.
+fn subscripts(text: &str) -> usize {
+    let is_subscript = |at: usize| {
+        let (before, from) = text.split_at_checked(at).unwrap_or_default();
+        let is_joined = before.trim_end_matches('[').ends_with(|c: char| {
+            c.is_alphanumeric() || matches!(c, '_' | '$' | ']' | '}' | '\\' | '"' | '\'')
+        });
+        let is_test = !is_joined && from.trim_start_matches('[').starts_with([' ', '\t', '\n']);
+        !is_test && !closes(from.get(1..).unwrap_or_default(), ']')
+    };
+    text.match_indices('[').filter(|(at, _)| is_subscript(*at)).count()
+}
+
+/// What stands behind each opening.
+fn openings<'a>(text: &'a str, opening: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(opening).filter_map(move |(at, _)| text.get(at + opening.len()..))
+}
+
+/// Whether nothing but a name, a number, a range or a list of signs stands before the closing sign.
+fn closes(rest: &str, closing: char) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@*^!:-+.,/=~#%".contains(c);
+    rest.trim_start_matches([' ']).trim_start_matches(plain).trim_start_matches([' ']).starts_with(closing)
+}
