@@ -22,6 +22,7 @@ mod random;
 mod readme;
 mod recording;
 mod replay;
+mod shown;
 mod souffle;
 mod support;
 mod syntax;

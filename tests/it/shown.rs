@@ -1,0 +1,194 @@
+//! What models were shown, as google-adk itself recorded it, against the inputs that are rebuilt from its sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use gatelog::lineage::RecordId;
+use gatelog::recording::{Options, read};
+use gatelog::records::{Graph, RecordKind};
+
+use crate::support::{files, name, root, text};
+
+/// A part by the number of its event and its own place in it.
+type Place = (usize, usize);
+
+/// One model call.
+#[derive(Debug)]
+struct Asked {
+    event: usize,
+    shown: Vec<Place>,
+}
+
+#[derive(Debug)]
+struct Session {
+    asked: Vec<Asked>,
+    /// For each event, the inputs of its first record.
+    rebuilt: BTreeMap<usize, Vec<Place>>,
+}
+
+fn session(path: &Path) -> Session {
+    let file: serde_json::Value = serde_json::from_str(&text(path)).unwrap();
+    let number = |value: &serde_json::Value| usize::try_from(value.as_u64().unwrap()).unwrap();
+    let place = |value: &serde_json::Value| (number(&value[0]), number(&value[1]));
+    let calls = file["calls"].as_array().unwrap().iter();
+    let asked = calls
+        .map(|call| Asked {
+            event: number(&call["event"]),
+            shown: call["shown"].as_array().unwrap().iter().map(place).collect(),
+        })
+        .collect();
+    Session { asked, rebuilt: rebuilt(&file["session"].to_string()) }
+}
+
+fn rebuilt(session: &str) -> BTreeMap<usize, Vec<Place>> {
+    let recordings = read(session.as_bytes(), &Options::default()).unwrap();
+    let [recording] = recordings.as_slice() else { panic!("one session is expected") };
+    assert_eq!(recording.stop, None);
+    let mut graph = Graph::default();
+    let mut places = Vec::new();
+    let mut first = BTreeMap::new();
+    for (number, event) in recording.events.iter().enumerate() {
+        graph.extend(event).unwrap();
+        let mut part = 0;
+        for record in graph.records().get(places.len()..).unwrap() {
+            let resource = record.kind == RecordKind::Resource;
+            let id = RecordId(u32::try_from(places.len()).unwrap());
+            places.push((!resource).then_some((number, part)));
+            if !resource {
+                first.entry(number).or_insert(id);
+                part += 1;
+            }
+        }
+    }
+    let lineage = graph.lineage();
+    let inputs = |record: RecordId| lineage.members(lineage.inputs(record)).into_iter();
+    first
+        .into_iter()
+        .map(|(event, record)| (event, inputs(record).filter_map(|id| places[id.0 as usize]).collect()))
+        .collect()
+}
+
+/// What differs for one model call, in words.
+fn difference(asked: &Asked, rebuilt: &[Place]) -> Option<String> {
+    let (theirs, ours): (BTreeSet<_>, BTreeSet<_>) =
+        (asked.shown.iter().copied().collect(), rebuilt.iter().copied().collect());
+    let (missing, more): (Vec<_>, Vec<_>) =
+        (theirs.difference(&ours).collect(), ours.difference(&theirs).collect());
+    let common: Vec<_> = rebuilt.iter().filter(|place| theirs.contains(place)).collect();
+    let mut said = Vec::new();
+    if !missing.is_empty() {
+        said.push(format!("missing {missing:?}"));
+    }
+    if !more.is_empty() {
+        said.push(format!("more {more:?}"));
+    }
+    if missing.is_empty() && !common.into_iter().eq(&asked.shown) {
+        said.push("order".to_owned());
+    }
+    (!said.is_empty()).then(|| said.join(", "))
+}
+
+const LATER_ANSWER: &str = "a call is shown with its last answer, in the place of the first: the record of an earlier one stays \
+     an input, so that a second answer cannot hide the first, and stands where it was written; while an answer \
+     that came late is the last event, the library leaves out what lies between it and its call";
+const NO_HISTORY: &str =
+    "a session does not say that an agent is shown its own turn alone: see the test with agents files";
+const SINGLE_TURN: &str =
+    "a session does not say that an agent used as a tool starts without the history of its caller";
+const THOUGHT: &str = "1.15 shows an agent its own message of thoughts alone, later versions do not";
+const BROKEN_CALL: &str =
+    "2.x leaves out calls without an answer, 1.x shows them; what an error says counts as shown";
+
+/// Scenario, event, versions, what differs, and why that is right. Nothing that a model was shown is ever missing.
+const KNOWN: &[(&str, usize, &str, &str, &str)] = &[
+    ("confirmation", 6, "py139 py213", "more [(3, 0)]", LATER_ANSWER),
+    ("confirmation", 7, "py115", "more [(3, 0), (4, 0)]", LATER_ANSWER),
+    ("confirmation", 8, "py139 py213", "more [(3, 0)]", LATER_ANSWER),
+    ("confirmation", 10, "py115", "more [(3, 0)], order", LATER_ANSWER),
+    ("confirmation", 12, "py115", "more [(3, 0)], order", LATER_ANSWER),
+    ("confirmation", 13, "py139 py213", "more [(3, 0), (10, 0)]", LATER_ANSWER),
+    ("confirmation", 15, "py139 py213", "more [(3, 0), (10, 0)]", LATER_ANSWER),
+    ("confirmation", 15, "py115", "more [(3, 0), (9, 0), (10, 0), (11, 0), (12, 0)], order", LATER_ANSWER),
+    ("confirmation", 17, "py115", "more [(3, 0), (9, 0)], order", LATER_ANSWER),
+    ("interrupted", 4, "py213", "more [(1, 0), (2, 0)]", BROKEN_CALL),
+    ("long-running", 7, "py115 py139 py213", "more [(2, 0), (3, 0), (4, 0), (5, 0)], order", LATER_ANSWER),
+    (
+        "long-running",
+        9,
+        "py115 py139 py213",
+        "more [(2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0)], order",
+        LATER_ANSWER,
+    ),
+    ("long-running", 11, "py213", "more [(2, 0), (6, 0), (7, 0)], order", LATER_ANSWER),
+    ("long-running", 11, "py115 py139", "more [(2, 0), (6, 0)], order", LATER_ANSWER),
+    ("no-history", 2, "py115 py139 py213", "more [(0, 0)]", NO_HISTORY),
+    ("no-history", 4, "py115 py139 py213", "more [(0, 0)]", NO_HISTORY),
+    (
+        "no-history",
+        7,
+        "py115 py139 py213",
+        "more [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0)]",
+        NO_HISTORY,
+    ),
+    ("no-history-parallel", 7, "py139 py213", "more [(0, 0), (2, 0), (3, 0), (4, 0)]", NO_HISTORY),
+    ("no-history-transfer", 5, "py115 py139", "more [(0, 0), (1, 0), (2, 0), (3, 0)]", NO_HISTORY),
+    ("no-history-transfer", 5, "py213", "more [(0, 0), (1, 0)]", NO_HISTORY),
+    ("no-history-transfer", 7, "py115 py139", "more [(0, 0), (1, 0), (2, 0), (3, 0)]", NO_HISTORY),
+    ("no-history-transfer", 7, "py213", "more [(0, 0), (1, 0)]", NO_HISTORY),
+    (
+        "no-history-transfer",
+        9,
+        "py115 py139 py213",
+        "more [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0)]",
+        NO_HISTORY,
+    ),
+    (
+        "no-history-transfer",
+        11,
+        "py115 py139 py213",
+        "more [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0)]",
+        NO_HISTORY,
+    ),
+    (
+        "no-history-transfer",
+        13,
+        "py115 py139 py213",
+        "more [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0), (8, 0), (9, 0)]",
+        NO_HISTORY,
+    ),
+    ("task-agents", 10, "py213", "more [(0, 0), (1, 0), (8, 0)]", SINGLE_TURN),
+    ("task-agents", 12, "py213", "more [(0, 0), (1, 0), (8, 0)]", SINGLE_TURN),
+    ("thoughts", 7, "py139 py213", "more [(4, 0)]", THOUGHT),
+    ("thoughts", 10, "py139 py213", "more [(4, 0)]", THOUGHT),
+];
+
+/// Whether a difference is one of those that have a reason.
+fn is_known(file: &str, event: usize, difference: &str) -> bool {
+    KNOWN.iter().any(|&(scenario, at, versions, what, _)| {
+        let named = versions.split(' ').any(|version| file == format!("{scenario}.{version}.json"));
+        named && at == event && what == difference
+    })
+}
+
+#[test]
+fn inputs_are_what_models_were_shown() {
+    let (mut found, mut known, mut calls) = (Vec::new(), 0, 0);
+    for path in files(&root().join("fixtures/shown"), ".json") {
+        let session = session(&path);
+        let file = name(&path);
+        for asked in &session.asked {
+            calls += 1;
+            let rebuilt = session.rebuilt.get(&asked.event).map_or(&[][..], Vec::as_slice);
+            match difference(asked, rebuilt) {
+                Some(difference) if is_known(&file, asked.event, &difference) => known += 1,
+                Some(difference) => found.push(format!("{file} {}: {difference}", asked.event)),
+                None => {}
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    let rows: usize = KNOWN.iter().map(|(_, _, versions, ..)| versions.split(' ').count()).sum();
+    assert_eq!(known, rows, "a difference that is not there any more has to leave the table");
+    assert!(calls > 150, "{calls}");
+    assert!(KNOWN.iter().all(|(_, _, _, what, why)| !what.contains("missing") && !why.is_empty()));
+}
