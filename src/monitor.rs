@@ -12,6 +12,7 @@ use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Stop};
+use crate::records::agents::Agents;
 use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
 use crate::value::Word;
 
@@ -37,6 +38,8 @@ pub struct Settings {
     pub metadata: Vec<[String; 3]>,
     /// Work allowance of one check.
     pub budget: Budget,
+    /// What the host states about its agents.
+    pub agents: Arc<Agents>,
 }
 
 /// What is asked for.
@@ -165,7 +168,8 @@ impl Monitor {
             let tuple = row.each_ref().map(|text| database.text(text));
             database.insert(policy.schema.policy_metadata, &tuple);
         }
-        let (graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
+        let (mut graph, projected, progress) = (Graph::default(), Projected::default(), Progress::default());
+        graph.set_agents(Arc::clone(&settings.agents));
         Self { policy, settings, graph, database, projected, progress, shown: None }
     }
 

@@ -1,5 +1,8 @@
 //! `gatelog records`
 
+use std::sync::Arc;
+
+use crate::cli::agents::{Roster, roster};
 use crate::cli::arguments::{Records, RecordsFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -20,11 +23,15 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
     };
     let all = files::all(&flags.recordings);
     let several = all.len() > 1;
+    let mut roster = match roster(&flags.reading, console) {
+        Ok(roster) => roster,
+        Err(error) => return policy::report_file(&error, audience, console),
+    };
     let mut exit = Exit::Done;
     let mut records = 0;
     for found in all {
         let mut visit = |read, console: &mut Console<'_>| {
-            let (made, end) = show(read, flags, (quiet, several), audience, console);
+            let (made, end) = show(read, flags, &mut roster, (quiet, several), audience, console);
             records += made;
             exit = exit.and(end);
         };
@@ -33,6 +40,9 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
             Err(error) => visit(Read::Unreadable(error), console),
         }
     }
+    if let Err(error) = roster.unmet() {
+        exit = exit.and(policy::report_file(&error, audience, console));
+    }
     if records == 0 { exit.and(Exit::Nothing) } else { exit }
 }
 
@@ -40,6 +50,7 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
 fn show(
     read: Read,
     flags: &Records,
+    roster: &mut Roster,
     (quiet, several): (bool, bool),
     audience: Audience,
     console: &mut Console<'_>,
@@ -52,7 +63,8 @@ fn show(
         }
         Read::Unreadable(error) => return (0, policy::report_file(&error, audience, console)),
     };
-    let (graph, stop) = graph(&recording);
+    roster.meet(&recording);
+    let (graph, stop) = graph(&recording, roster);
     let made = graph.records().len();
     match flags.format {
         RecordsFormat::Jsonl => console.print(&report::records::lines(&source, &graph)),
@@ -72,8 +84,9 @@ fn show(
     (made, end)
 }
 
-fn graph(recording: &Recording) -> (Graph, Option<Stop>) {
+fn graph(recording: &Recording, roster: &Roster) -> (Graph, Option<Stop>) {
     let mut graph = Graph::default();
+    graph.set_agents(Arc::clone(&roster.agents));
     graph.set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     for event in &recording.events {
         if let Err(stop) = graph.extend(event) {

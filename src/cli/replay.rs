@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::cli::agents::{Roster, roster};
 use crate::cli::arguments::{Replay, ReplayFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -36,14 +37,17 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let settings = match settings(&flags.settings, console) {
-        Ok(settings) => settings,
+    let (settings, mut roster) = match stated(flags, console) {
+        Ok(stated) => stated,
         Err(error) => return policy::report_file(&error, audience, console),
     };
     let only: Vec<Verdict> = flags.only.iter().copied().map(Verdict::from).collect();
     let mut course = Course::default();
     for found in files::all(&flags.recordings) {
-        let mut visit = |read, console: &mut Console<'_>| {
+        let mut visit = |read: Read, console: &mut Console<'_>| {
+            if let Read::Recording(_, recording) = &read {
+                roster.meet(recording);
+            }
             session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
         };
         match found {
@@ -51,8 +55,28 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
             Err(error) => visit(Read::Unreadable(error), console),
         }
     }
+    if let Err(error) = roster.unmet() {
+        course.unreadable(error, flags, console);
+    }
     finish(flags, &only, quiet, policy.program(), &course, console);
     exit(flags, &course)
+}
+
+impl Course {
+    fn unreadable(&mut self, error: FileError, flags: &Replay, console: &mut Console<'_>) {
+        // One document names the first of them at its end.
+        if flags.format != ReplayFormat::Json {
+            policy::report_file(&error, audience(flags), console);
+        }
+        self.totals.errors += 1;
+        self.unreadable.push(error);
+    }
+}
+
+fn stated(flags: &Replay, console: &mut Console<'_>) -> Result<(Settings, Roster), FileError> {
+    let roster = roster(&flags.reading, console)?;
+    let settings = settings(&flags.settings, console)?;
+    Ok((Settings { agents: Arc::clone(&roster.agents), ..settings }, roster))
 }
 
 fn audience(flags: &Replay) -> Audience {
@@ -77,12 +101,7 @@ fn session(
             return;
         }
         Read::Unreadable(error) => {
-            // One document names the first of them at its end.
-            if flags.format != ReplayFormat::Json {
-                policy::report_file(&error, audience(flags), console);
-            }
-            course.totals.errors += 1;
-            course.unreadable.push(error);
+            course.unreadable(error, flags, console);
             return;
         }
     };

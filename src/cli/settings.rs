@@ -24,7 +24,7 @@ pub(crate) fn settings(
         None => Vec::new(),
         Some(path) => metadata(path, &files::text(path, console)?)?,
     };
-    Ok(Settings { caller, metadata, budget: flags.budget.budget() })
+    Ok(Settings { caller, metadata, budget: flags.budget.budget(), ..Settings::default() })
 }
 
 fn metadata(path: &Path, text: &str) -> Result<Vec<[String; 3]>, FileError> {

@@ -3,6 +3,7 @@
 //! In: events, one after another. Out: a [`Graph`]: one [`Record`] for each part, what it was computed from, and what is
 //! known about calls and their answers. Never: drops an event in silence, believes a role, or looks ahead.
 
+pub mod agents;
 mod answer;
 mod approval;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod propose;
 mod random;
 mod respond;
 mod state;
+mod values;
 mod visible;
 
 pub use given::{Given, GivenCall, GivenEdge};
@@ -33,15 +35,18 @@ use crate::lineage::RecordId;
 use crate::recording::Event;
 use crate::recording::Notice;
 use crate::recording::Stop;
+use crate::records::agents::Agents;
 use crate::records::approval::Requests;
 use crate::records::identity::Trail;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
 use crate::records::state::SessionNames;
+use crate::records::values::Values;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The records of one session so far.
 ///
@@ -70,6 +75,11 @@ pub struct Graph {
     running: BTreeSet<CallNumber>,
     runs: Vec<RunChange>,
     session: SessionNames,
+    /// What the host states about its agents.
+    stated: Arc<Agents>,
+    values: Values,
+    /// Whether anything was written to state or files.
+    state_written: bool,
     assumptions: Notices,
     warnings: Notices,
     /// Call ids, and whether it was said that several calls share it.
@@ -112,6 +122,13 @@ impl Graph {
             self.facts.push(SessionFact::SessionUser { id: user.to_owned() });
         }
         self.session = SessionNames { app: app.into(), user: user.into(), session: session.into() };
+    }
+
+    /// States what agents are shown beside the session, before its first event: their instructions, and whether they see
+    /// its history. Agents of these names may be called as tools.
+    pub fn set_agents(&mut self, agents: Arc<Agents>) {
+        self.agents.extend(agents.iter().map(|(name, _)| name.to_owned()));
+        self.stated = agents;
     }
 
     /// The records, by [`crate::lineage::RecordId`].

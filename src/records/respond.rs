@@ -99,7 +99,7 @@ impl Graph {
     }
 
     /// Notes what an answer says about its call.
-    fn answered(&mut self, scene: &Scene<'_>, record: RecordId, index: CallIndex, response: &Json) {
+    fn answered(&mut self, scene: &mut Scene<'_>, record: RecordId, index: CallIndex, response: &Json) {
         let Some(call) = self.book.call(index) else { return };
         let shown = answer::shows(response, &call.name);
         let actions = &scene.event.actions;
@@ -114,6 +114,7 @@ impl Graph {
             long_running: call.long_running,
         };
         let status = answer::status(shown, standing);
+        scene.waits |= status == Status::Pending;
         let number = call.number;
         self.outcome_facts(record, index, status);
         self.notice_answer(record, index, status, shown);

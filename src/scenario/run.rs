@@ -181,7 +181,8 @@ fn run_case(
     loader: &mut dyn Loader,
     failures: &mut Vec<Failure>,
 ) -> Result<(), String> {
-    let settings = Settings { caller: case.caller.clone(), metadata: case.config.clone(), budget };
+    let (caller, metadata) = (case.caller.clone(), case.config.clone());
+    let settings = Settings { caller, metadata, budget, ..Settings::default() };
     let mut session = Session {
         case,
         monitor: Monitor::new(policy, settings),

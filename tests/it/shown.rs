@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use gatelog::lineage::RecordId;
 use gatelog::recording::{Options, read};
+use gatelog::records::agents::Agents;
 use gatelog::records::{Graph, RecordKind};
 
 use crate::support::{files, name, root, text};
@@ -26,7 +28,7 @@ struct Session {
     rebuilt: BTreeMap<usize, Vec<Place>>,
 }
 
-fn session(path: &Path) -> Session {
+fn session(path: &Path, agents: &str) -> Session {
     let file: serde_json::Value = serde_json::from_str(&text(path)).unwrap();
     let number = |value: &serde_json::Value| usize::try_from(value.as_u64().unwrap()).unwrap();
     let place = |value: &serde_json::Value| (number(&value[0]), number(&value[1]));
@@ -37,14 +39,15 @@ fn session(path: &Path) -> Session {
             shown: call["shown"].as_array().unwrap().iter().map(place).collect(),
         })
         .collect();
-    Session { asked, rebuilt: rebuilt(&file["session"].to_string()) }
+    Session { asked, rebuilt: rebuilt(&file["session"].to_string(), agents) }
 }
 
-fn rebuilt(session: &str) -> BTreeMap<usize, Vec<Place>> {
+fn rebuilt(session: &str, agents: &str) -> BTreeMap<usize, Vec<Place>> {
     let recordings = read(session.as_bytes(), &Options::default()).unwrap();
     let [recording] = recordings.as_slice() else { panic!("one session is expected") };
     assert_eq!(recording.stop, None);
     let mut graph = Graph::default();
+    graph.set_agents(Arc::new(Agents::parse(agents).unwrap()));
     let mut places = Vec::new();
     let mut first = BTreeMap::new();
     for (number, event) in recording.events.iter().enumerate() {
@@ -174,7 +177,7 @@ fn is_known(file: &str, event: usize, difference: &str) -> bool {
 fn inputs_are_what_models_were_shown() {
     let (mut found, mut known, mut calls) = (Vec::new(), 0, 0);
     for path in files(&root().join("fixtures/shown"), ".json") {
-        let session = session(&path);
+        let session = session(&path, "agents: []");
         let file = name(&path);
         for asked in &session.asked {
             calls += 1;
@@ -191,4 +194,33 @@ fn inputs_are_what_models_were_shown() {
     assert_eq!(known, rows, "a difference that is not there any more has to leave the table");
     assert!(calls > 150, "{calls}");
     assert!(KNOWN.iter().all(|(_, _, _, what, why)| !what.contains("missing") && !why.is_empty()));
+}
+
+/// What an agents file says of the agents of a scenario that are shown their turn alone.
+const STATED: &[(&str, &str)] = &[
+    ("no-history", "agents: [{name: short, include_contents: none}]"),
+    ("no-history-parallel", "agents: [{name: one, include_contents: none}]"),
+    ("no-history-transfer", "agents: [{name: short, include_contents: none}]"),
+    ("task-agents", "agents: [{name: helper, include_contents: none}]"),
+];
+
+/// File, event, and what differs, in versions that start a turn later than the newest does.
+const LATER_START: &[(&str, usize, &str)] = &[];
+
+#[test]
+fn turns_are_what_agents_without_history_were_shown() {
+    let mut found = Vec::new();
+    for path in files(&root().join("fixtures/shown"), ".json") {
+        let file = name(&path);
+        let scenario = file.split('.').next().unwrap();
+        let Some((_, agents)) = STATED.iter().find(|(of, _)| *of == scenario) else { continue };
+        let session = session(&path, agents);
+        for asked in &session.asked {
+            let rebuilt = session.rebuilt.get(&asked.event).map_or(&[][..], Vec::as_slice);
+            found.extend(difference(asked, rebuilt).map(|what| (file.clone(), asked.event, what)));
+        }
+    }
+    let known: Vec<_> =
+        LATER_START.iter().map(|&(file, event, what)| (file.to_owned(), event, what.to_owned())).collect();
+    assert_eq!(found, known);
 }
