@@ -43,6 +43,8 @@ pub struct Event {
     pub output: Option<Json>,
     /// `inputTranscription.text`, `outputTranscription.text`; live speech, outside parts.
     pub transcriptions: Vec<String>,
+    /// The request that the model was sent for this event, in the spelling of an ADK library: `contents`, `config`.
+    pub model_request: Option<Json>,
 }
 
 impl Event {

@@ -125,6 +125,7 @@ fn event(index: usize, value: &Json) -> Event {
             .filter_map(|key| value.field(key))
             .map(|t| text(t, "text"))
             .collect(),
+        model_request: given(value.field("modelRequest")),
     }
 }
 

@@ -228,26 +228,35 @@ impl Graph {
         if let Some(view) = scene.view {
             return view;
         }
-        let (agent, branch, scope) = (scene.author, scene.branch, scene.scope);
-        let stated = Arc::clone(&self.stated);
-        let stated = stated.named(&scene.event.author).filter(|_| scene.by_agent());
-        let mut view = match stated.map_or(History::Full, |agent| agent.history) {
-            History::Full => self.sight.context(&mut self.trail, agent, branch, scope),
-            History::Turn => self.sight.turn_context(&mut self.trail, agent, branch, scope),
+        let request = scene.event.model_request.as_ref().filter(|_| scene.by_agent());
+        let mut view = match request {
+            Some(request) => self.requested(scene, request),
+            None => self.rebuilt(scene),
         };
-        scene.read_records = self.reads(scene);
-        view = self.trail.extend(view, &scene.read_records);
         if scene.through {
             let unseen = self.unseen_run(scene, &scene.event.author.clone(), "");
             view = self.trail.extend(view, &[unseen]);
         }
+        scene.view = Some(view);
+        view
+    }
+
+    /// The same by the rules of visibility, and by what an agents file states.
+    fn rebuilt(&mut self, scene: &mut Scene<'_>) -> ContextId {
+        let (agent, branch, scope) = (scene.author, scene.branch, scene.scope);
+        let stated = Arc::clone(&self.stated);
+        let stated = stated.named(&scene.event.author).filter(|_| scene.by_agent());
+        let view = match stated.map_or(History::Full, |agent| agent.history) {
+            History::Full => self.sight.context(&mut self.trail, agent, branch, scope),
+            History::Turn => self.sight.turn_context(&mut self.trail, agent, branch, scope),
+        };
         if scene.by_agent() && stated.is_none() {
             let text = "the requests that models were sent are not in this session: what they were shown is rebuilt \
                         by the visibility rules, with full history and without instructions";
             self.assumptions.once("full_history", text);
         }
-        scene.view = Some(view);
-        view
+        scene.read_records = self.reads(scene);
+        self.trail.extend(view, &scene.read_records)
     }
 
     /// A record for a run of an agent that this session does not show.

@@ -19,6 +19,7 @@ mod pair;
 mod propose;
 #[cfg(test)]
 mod random;
+mod request;
 mod respond;
 mod state;
 mod values;
@@ -30,6 +31,7 @@ pub use graph::{
     RunChange, SessionFact, Status,
 };
 
+use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
 use crate::recording::Event;
@@ -40,6 +42,7 @@ use crate::records::approval::Requests;
 use crate::records::identity::Trail;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
+use crate::records::request::Index;
 use crate::records::state::SessionNames;
 use crate::records::values::Values;
 use crate::records::visible::Name;
@@ -78,6 +81,14 @@ pub struct Graph {
     /// What the host states about its agents.
     stated: Arc<Agents>,
     values: Values,
+    /// Records by what they say, for sessions that hold model requests.
+    index: Index,
+    /// What each author was shown by its last request.
+    last_request: BTreeMap<Name, ContextId>,
+    /// Records of contents of requests that nobody is known to have written, by text.
+    unknown_pieces: BTreeMap<String, RecordId>,
+    /// Records of instructions, by agent, text and the values in them.
+    instructions: BTreeMap<(String, String, ContextId), RecordId>,
     /// Whether anything was written to state or files.
     state_written: bool,
     assumptions: Notices,

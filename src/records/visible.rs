@@ -419,7 +419,7 @@ impl Sight {
 }
 
 /// The context of these records in this order, which shares with `old` what they have in common at their start.
-fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
+pub(crate) fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
     let before = trail.lineage().members(old);
     let common = before.iter().zip(records).take_while(|(a, b)| a == b).count();
     let mut base = old;
