@@ -6,6 +6,7 @@
     reason = "a fixture that cannot be read fails the run, and helpers count as tests"
 )]
 
+mod agents;
 mod cases;
 mod cli;
 mod conformance;
