@@ -446,7 +446,7 @@ impl Graph {
         self.sight.append(&mut self.trail, entry);
         if rewinds {
             self.forget_rewound();
-            self.restore_values(event);
+            self.restore_values(event, scene.moment);
         }
         scene.observed
     }

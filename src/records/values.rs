@@ -108,20 +108,30 @@ impl Values {
     pub(crate) fn rewound(&mut self, sight: &Sight) {
         self.newest.clear();
         for (number, version) in self.versions.iter().enumerate() {
-            let undone = version.written.as_ref().is_some_and(|written| !sight.is_alive(written.moment));
-            if !(undone && version.slot.rewinds()) {
-                self.newest.insert(version.slot.clone(), VersionNumber(number));
+            let (slot, number) = (version.slot.clone(), VersionNumber(number));
+            match &version.written {
+                // It stood there before all others, whenever it was read first.
+                None => {
+                    self.newest.entry(slot).or_insert(number);
+                }
+                Some(written) if sight.is_alive(written.moment) || !slot.rewinds() => {
+                    self.newest.insert(slot, number);
+                }
+                Some(_) => {}
             }
         }
     }
 
     /// Notes that a rewind saved older contents of a file under a new version.
-    fn saved_again(&mut self, file: &str, number: i64) {
+    fn saved_again(&mut self, file: &str, number: i64, moment: Moment) {
         let slot = Slot::Artifact(file.to_owned());
         let older = self.newest(slot);
-        if let Some(older) = self.version(older).cloned() {
-            self.add(Version { number: Some(number), record: None, ..older });
-        }
+        let Some(older) = self.version(older).cloned() else { return };
+        let written = match older.written {
+            Some(written) => Written { moment, ..written },
+            None => Written { moment, by: Arc::default(), finished: false },
+        };
+        self.add(Version { number: Some(number), record: None, written: Some(written), ..older });
     }
 }
 
@@ -257,10 +267,10 @@ impl Graph {
     }
 
     /// After a rewind: what stands in state and files is what stood there before.
-    pub(crate) fn restore_values(&mut self, event: &Event) {
+    pub(crate) fn restore_values(&mut self, event: &Event, moment: Moment) {
         self.values.rewound(&self.sight);
         for (file, version) in &event.actions.artifact_delta {
-            self.values.saved_again(file, *version);
+            self.values.saved_again(file, *version, moment);
         }
     }
 }
@@ -344,7 +354,7 @@ mod tests {
                user say 4 @ "invocationId":"i2"
                bot say end @ "invocationId":"i2""#,
         );
-        let last = graph.records().len() as u32 - 1;
+        let last = graph.records().len() - 1;
         let rows: Vec<_> = reads(&graph).split_off(4);
         assert_eq!(rows, [format!("{last} session k 1"), format!("{last} user k 2")]);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gatelog::lineage::RecordId;
 use gatelog::recording::{Options, Recording, read};
 use gatelog::records::agents::Agents;
-use gatelog::records::{Graph, RecordKind};
+use gatelog::records::{Graph, RecordKind, Role};
 
 use crate::support::{files, name, root, text};
 
@@ -268,4 +268,65 @@ fn requests_are_read_as_what_was_shown() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert!(exact > 40, "{exact}");
+}
+
+/// Scenario, agent, and its instruction as `record.py` has it.
+const INSTRUCTIONS: &[(&str, &str, &str)] = &[
+    ("sequential", "editor", "Edit {draft}."),
+    ("rewind", "bot", "The color is {color?}."),
+    (
+        "state-templates",
+        "user_of_state",
+        "On {topic} for {user:name}, {missing?}: {artifact.note}, tone {app:tone}, {said}. Not {a b}, {1x}.",
+    ),
+];
+
+/// The instructions that models were sent are those of the agents file, filled with what state holds as it is rebuilt.
+#[test]
+fn instructions_are_filled_with_what_was_written() {
+    let mut filled = Vec::new();
+    for path in files(&root().join("fixtures/shown"), ".json") {
+        let file: serde_json::Value = serde_json::from_str(&text(&path)).unwrap();
+        let scenario = name(&path).split('.').next().unwrap().to_owned();
+        let Some((_, agent, instruction)) = INSTRUCTIONS.iter().find(|(of, ..)| *of == scenario) else {
+            continue;
+        };
+        let mut recording = recording(&file["session"].to_string());
+        let mut sent = Vec::new();
+        for call in file["calls"].as_array().unwrap().iter().filter(|call| call["agent"] == *agent) {
+            let event = usize::try_from(call["event"].as_u64().unwrap()).unwrap();
+            let said = call.get("instruction").unwrap_or(&call["request"]["config"]["systemInstruction"]);
+            let request = serde_json::json!({"contents": [], "config": {"system_instruction": said}});
+            let event = recording.events.get_mut(event).unwrap();
+            event.model_request = Some(gatelog::json::parse(&request.to_string()).unwrap());
+            sent.push(event.id.clone());
+        }
+        let agents = format!("agents: [{{name: {agent}, instruction: {instruction:?}}}]");
+        let mut graph = Graph::default();
+        graph.set_agents(Arc::new(Agents::parse(&agents).unwrap()));
+        for event in &recording.events {
+            graph.extend(event).unwrap();
+        }
+        for (record, id) in graph.records().iter().zip((0..).map(RecordId)) {
+            let own = record.event.as_ref().is_some_and(|event| sent.contains(&event.event_id));
+            if !own || record.role != Role::Assistant {
+                continue;
+            }
+            let lineage = graph.lineage();
+            for input in lineage.members(lineage.inputs(id)) {
+                let input = &graph.records()[input.0 as usize];
+                assert_eq!(input.role, Role::Agent, "{}: {}", path.display(), input.contents);
+                filled.push(format!("{}: {}", name(&path), input.contents));
+            }
+        }
+    }
+    let expected = [
+        "sequential.py213.json: Edit draft one.",
+        "sequential.py213.json: Edit draft two.",
+        "rewind.py213.json: The color is red.",
+        "state-templates.py213.json: On tea for Dana, : a note on tea, tone calm, kept. Not {a b}, {1x}.",
+    ];
+    for line in expected {
+        assert!(filled.iter().any(|other| other == line), "{line} is not among {filled:#?}");
+    }
 }

@@ -254,6 +254,10 @@ mod tests {
         format!(r#"{{"text":"{words}"}}"#)
     }
 
+    fn last_of(graph: &Graph) -> u32 {
+        u32::try_from(graph.records().len()).unwrap() - 1
+    }
+
     fn unknown(graph: &Graph) -> Vec<usize> {
         let all = graph.records().iter().enumerate();
         all.filter(|(_, record)| record.contents.contains("unattributed")).map(|(number, _)| number).collect()
@@ -326,11 +330,11 @@ mod tests {
         let agents = "agents: [{name: bot, instruction: 'On {k}'}]";
         let writes = "user say go\nf nothing\nbot call c f {}\nbot answer c f {} @ \"actions\":{\"stateDelta\":{\"k\":\"tea\"}}\n";
         let graph = build_with(agents, &format!("{writes}{}", line("On tea")));
-        let last = graph.records().len() as u32 - 1;
+        let last = last_of(&graph);
         assert_eq!(at(&graph, last - 1).role, Role::Agent);
         assert_eq!((inputs(&graph, last), inputs(&graph, last - 1)), (vec![last - 1], vec![last - 2]));
         assert!(at(&graph, last - 2).contents.contains("observed production"));
         let graph = build_with(agents, &format!("{writes}{}", line("On coffee")));
-        assert_eq!(at(&graph, graph.records().len() as u32 - 2).role, Role::User);
+        assert_eq!(at(&graph, last_of(&graph) - 1).role, Role::User);
     }
 }
