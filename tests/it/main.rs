@@ -23,6 +23,7 @@ mod random;
 mod readme;
 mod recording;
 mod replay;
+mod requests;
 mod shown;
 mod souffle;
 mod support;

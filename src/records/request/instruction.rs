@@ -38,7 +38,8 @@ impl Graph {
         records
     }
 
-    fn instruction(&mut self, scene: &mut Scene<'_>, text: &str) -> RecordId {
+    /// The record of an instruction: registered as it is, filled with values of state, or of unknown origin.
+    pub(crate) fn instruction(&mut self, scene: &mut Scene<'_>, text: &str) -> RecordId {
         let stated = Arc::clone(&self.stated);
         let Some(agent) = stated.named(&scene.event.author).filter(|agent| !agent.instruction.is_empty())
         else {

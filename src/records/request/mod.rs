@@ -57,7 +57,7 @@ impl Graph {
         let repeated = repeated(&pieces, &windows);
         for (piece, window) in pieces.iter().zip(&windows) {
             match (within(&piece.fitting, *window), piece.fitting.as_slice()) {
-                (&[], &[]) => inputs.push(self.unknown_piece(scene, &piece.text)),
+                (&[], &[]) => inputs.push(self.without_record(scene, piece)),
                 (&[one], _) => inputs.push(one),
                 (several, _) if repeated.get(&(&piece.sayings, *window)) == Some(&several.len()) => {
                     inputs.extend(several);
@@ -75,6 +75,15 @@ impl Graph {
         let context = continued(&mut self.trail, old, &inputs);
         self.last_request.insert(scene.author, context);
         context
+    }
+
+    /// What stands for no record: text that the host registered, or nobody knows what. Some libraries send instructions as
+    /// the first message.
+    fn without_record(&mut self, scene: &mut Scene<'_>, piece: &Piece) -> RecordId {
+        match piece.sayings.first() {
+            Some(Saying::Text(text)) => self.instruction(scene, text),
+            Some(_) | None => self.unknown_piece(scene, &piece.text),
+        }
     }
 
     /// Of several records that say the same, none can be told to be the one that was shown. All are inputs; an answer is
@@ -327,6 +336,8 @@ mod tests {
         assert_eq!((inputs(&graph, 1), assumed(&graph).len()), (vec![0], 0));
         let graph = build_with(agents, &line("Be brief, and pay"));
         assert_eq!((at(&graph, 0).role, unknown(&graph)), (Role::User, vec![0]));
+        let first = build_with(agents, &asked("bot say end", &[&text("Be brief")]));
+        assert_eq!(at(&first, 0).role, Role::System);
         let agents = "agents: [{name: bot, instruction: 'On {k}'}]";
         let writes = "user say go\nf nothing\nbot call c f {}\nbot answer c f {} @ \"actions\":{\"stateDelta\":{\"k\":\"tea\"}}\n";
         let graph = build_with(agents, &format!("{writes}{}", line("On tea")));
