@@ -21,12 +21,14 @@ use crate::records::state::resource;
 use crate::records::visible::Shown;
 use crate::records::visible::continued;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A part of a request, and the records that it may stand for, in order.
 #[derive(Debug)]
 struct Piece {
     sayings: Vec<Saying>,
-    fitting: Vec<RecordId>,
+    fitting: Arc<[RecordId]>,
     /// As text, for one that stands for no record.
     text: String,
 }
@@ -55,10 +57,13 @@ impl Graph {
         let pieces = pieces(request, &index);
         let windows = windows(&pieces);
         let repeated = repeated(&pieces, &windows);
+        let mut told = BTreeSet::new();
         for (piece, window) in pieces.iter().zip(&windows) {
-            match (within(&piece.fitting, *window), piece.fitting.as_slice()) {
+            match (within(&piece.fitting, *window), &*piece.fitting) {
                 (&[], &[]) => inputs.push(self.without_record(scene, piece)),
                 (&[one], _) => inputs.push(one),
+                // What is said twice in one window stands for the same records.
+                (_, _) if !told.insert((&piece.sayings, *window)) => {}
                 (several, _) if repeated.get(&(&piece.sayings, *window)) == Some(&several.len()) => {
                     inputs.extend(several);
                 }
@@ -70,7 +75,7 @@ impl Graph {
         }
         self.index = index;
         let old = self.last_request.get(&scene.author).copied().unwrap_or(ContextId::EMPTY);
-        let mut seen = std::collections::BTreeSet::new();
+        let mut seen = BTreeSet::new();
         inputs.retain(|record| seen.insert(*record));
         let context = continued(&mut self.trail, old, &inputs);
         self.last_request.insert(scene.author, context);
@@ -160,12 +165,17 @@ fn items(json: Option<&Json>) -> &[Json] {
 fn pieces(request: &Json, index: &Index) -> Vec<Piece> {
     let contents = items(request.field("contents"));
     let parts = contents.iter().flat_map(|content| items(content.field("parts")));
+    let mut known: BTreeMap<Vec<Saying>, Arc<[RecordId]>> = BTreeMap::new();
     let piece = |part: &Json| {
         let (sayings, text) = sayings(part);
         let framework =
             matches!(sayings.first(), Some(Saying::Text(text)) if FRAMES.contains(&text.as_str()));
         let hollow = text.is_empty() || is_hollow(part);
-        (!framework && !hollow).then(|| Piece { fitting: index.fitting(&sayings), sayings, text })
+        if framework || hollow {
+            return None;
+        }
+        let fitting = known.entry(sayings.clone()).or_insert_with(|| index.fitting(&sayings).into());
+        Some(Piece { fitting: Arc::clone(fitting), sayings, text })
     };
     parts.filter_map(piece).collect()
 }
@@ -203,7 +213,7 @@ type Window = (u32, u32);
 
 /// For each part the window between its neighbours that stand for one record alone, where those are in order.
 fn windows(pieces: &[Piece]) -> Vec<Window> {
-    let pin = |piece: &Piece| match piece.fitting.as_slice() {
+    let pin = |piece: &Piece| match &*piece.fitting {
         [one] => Some(one.0),
         _ => None,
     };
