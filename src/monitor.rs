@@ -12,6 +12,7 @@ use crate::lineage::RecordId;
 use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Parts, Stop};
+use crate::records::agents::Agents;
 use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
 use crate::value::Word;
 
@@ -39,6 +40,8 @@ pub struct Settings {
     pub budget: Budget,
     /// Which fields of message parts are recorded; a session stops at an event with any other.
     pub parts: Parts,
+    /// What the host states about its agents.
+    pub agents: Arc<Agents>,
 }
 
 /// What is asked for.
@@ -169,6 +172,7 @@ impl Monitor {
         }
         let mut graph = Graph::default();
         graph.set_parts(settings.parts);
+        graph.set_agents(Arc::clone(&settings.agents));
         let (projected, progress) = (Projected::default(), Progress::default());
         Self { policy, settings, graph, database, projected, progress, shown: None }
     }

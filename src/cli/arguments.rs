@@ -245,6 +245,10 @@ pub(crate) struct Reading {
     /// Only the session of that id, or the case of an eval set, where a file holds several; repeatable
     #[arg(long = "session-id", value_name = "ID")]
     pub(crate) sessions: Vec<String>,
+    /// What agents are shown beside a session, as YAML or JSON: `agents: [{name: writer, include_contents: none,
+    /// instruction: "Use {decision}", output_key: draft, tools: [pay]}]`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agents: Option<PathBuf>,
 }
 
 fn forms() -> impl TypedValueParser<Value = Form> {

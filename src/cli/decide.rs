@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::cli::agents::roster;
 use crate::cli::arguments::{Decide, DocumentFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -48,15 +49,19 @@ pub(crate) fn run(flags: &Decide, quiet: bool, console: &mut Console<'_>) -> Exi
 type Judged = (GivenRequest, Vec<Decision>, Exit);
 
 fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Result<Judged, FileError> {
-    let settings = settings(&flags.settings, &flags.reading, console)?;
+    let mut settings = settings(&flags.settings, &flags.reading, console)?;
+    let mut roster = roster(&flags.reading, console)?;
+    settings.agents = Arc::clone(&roster.agents);
     let mut monitor = Monitor::new(Arc::clone(policy), settings);
     let mut last = None;
     let mut stop = None;
     if let Some(path) = &flags.session {
         let recording = recordings::one(path, &flags.reading, console)?;
+        roster.note(roster.met_in(&recording));
         stop = walk(&mut monitor, &recording, &mut |_, _| {}).err().map(|halt| halt.stop);
         last = Some(recording);
     }
+    roster.unmet()?;
     let input = std::path::Path::new("-");
     let request = scenario::request(&files::text(input, console)?).map_err(|faults| {
         let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();

@@ -1,5 +1,6 @@
 //! `gatelog facts`
 
+use crate::cli::agents::roster;
 use crate::cli::arguments::{Facts, RowsFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -7,7 +8,7 @@ use crate::cli::policy::{self, Audience};
 use crate::cli::recordings;
 use crate::cli::settings::settings;
 use crate::engine::EvalError;
-use crate::monitor::{Monitor, Request, Rows};
+use crate::monitor::{Monitor, Request, Rows, Settings};
 use crate::program::{Program, RelationId, nearest};
 use crate::recording::Recording;
 use crate::replay::{Halt, Turn, walk};
@@ -30,12 +31,8 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
         Ok(wanted) => wanted,
         Err(text) => return broken(flags, "unknown_relation", text, audience, console),
     };
-    let settings = match settings(&flags.settings, &flags.reading, console) {
-        Ok(settings) => settings,
-        Err(error) => return policy::report_file(&error, audience, console),
-    };
-    let recording = match recordings::one(&flags.session, &flags.reading, console) {
-        Ok(recording) => recording,
+    let (settings, recording) = match session(flags, console) {
+        Ok(session) => session,
         Err(error) => return policy::report_file(&error, audience, console),
     };
     let mut monitor = Monitor::new(policy, settings);
@@ -55,6 +52,16 @@ pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
         }
         Err(Unanswered::Broken(kind, text)) => broken(flags, kind, text, audience, console),
     }
+}
+
+/// The session, and what holds for its checks.
+fn session(flags: &Facts, console: &mut Console<'_>) -> Result<(Settings, Recording), FileError> {
+    let settings = settings(&flags.settings, &flags.reading, console)?;
+    let mut roster = roster(&flags.reading, console)?;
+    let recording = recordings::one(&flags.session, &flags.reading, console)?;
+    roster.note(roster.met_in(&recording));
+    roster.unmet()?;
+    Ok((Settings { agents: roster.agents, ..settings }, recording))
 }
 
 enum Unanswered {

@@ -3,6 +3,7 @@
 //! In: arguments, files, standard input. Out: text or a document on standard output, what else there is to say on standard
 //! error, and an [`Exit`]. Never: decides.
 
+mod agents;
 mod arguments;
 mod check;
 pub mod console;

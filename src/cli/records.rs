@@ -1,5 +1,8 @@
 //! `gatelog records`
 
+use std::sync::Arc;
+
+use crate::cli::agents::{Roster, roster};
 use crate::cli::arguments::{Records, RecordsFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -21,12 +24,16 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
     };
     let all = files::all(&flags.recordings);
     let several = all.len() > 1;
+    let mut roster = match roster(&flags.reading, console) {
+        Ok(roster) => roster,
+        Err(error) => return policy::report_file(&error, audience, console),
+    };
     let mut exit = Exit::Done;
     let mut records = 0;
     let input = Input::of(&flags.recordings, console);
     for found in all {
         let mut visit = |read| {
-            let (made, end) = show(read, flags, (quiet, several), audience, console);
+            let (made, end) = show(read, flags, &mut roster, (quiet, several), audience, console);
             records += made;
             exit = exit.and(end);
         };
@@ -35,6 +42,9 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
             Err(error) => visit(Read::Unreadable(error)),
         }
     }
+    if let Err(error) = roster.unmet() {
+        exit = exit.and(policy::report_file(&error, audience, console));
+    }
     if records == 0 { exit.and(Exit::Nothing) } else { exit }
 }
 
@@ -42,6 +52,7 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
 fn show(
     read: Read,
     flags: &Records,
+    roster: &mut Roster,
     (quiet, several): (bool, bool),
     audience: Audience,
     console: &mut Console<'_>,
@@ -54,7 +65,8 @@ fn show(
         }
         Read::Unreadable(error) => return (0, policy::report_file(&error, audience, console)),
     };
-    let (graph, stop) = graph(&recording, flags.reading.options().parts);
+    roster.note(roster.met_in(&recording));
+    let (graph, stop) = graph(&recording, flags.reading.options().parts, roster);
     let width = if flags.wide { Width::Wide } else { Width::Narrow };
     let made = graph.records().len();
     match flags.format {
@@ -75,9 +87,10 @@ fn show(
     (made, end)
 }
 
-fn graph(recording: &Recording, parts: Parts) -> (Graph, Option<Stop>) {
+fn graph(recording: &Recording, parts: Parts, roster: &Roster) -> (Graph, Option<Stop>) {
     let mut graph = Graph::default();
     graph.set_parts(parts);
+    graph.set_agents(Arc::clone(&roster.agents));
     graph.set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     for event in &recording.events {
         if let Err(stop) = graph.extend(event) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Arc;
 
+use crate::cli::agents::{Roster, roster};
 use crate::cli::arguments::{Replay, ReplayFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -26,7 +27,13 @@ use crate::report::visible::visible;
 /// What one session came to, and how it is printed.
 #[derive(Debug)]
 enum Outcome {
-    Judged { totals: Totals, refused: Vec<Refused>, printed: String },
+    /// Whom the agents file names of those who occur in the next session.
+    Met(BTreeSet<String>),
+    Judged {
+        totals: Totals,
+        refused: Vec<Refused>,
+        printed: String,
+    },
     Skipped(FileError),
     Unreadable(FileError),
 }
@@ -49,8 +56,8 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let settings = match settings(&flags.settings, &flags.reading, console) {
-        Ok(settings) => settings,
+    let (settings, mut roster) = match stated(flags, console) {
+        Ok(stated) => stated,
         Err(error) => return policy::report_file(&error, audience, console),
     };
     let replay = Replaying {
@@ -59,6 +66,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         only: flags.only.iter().copied().map(Verdict::from).collect(),
         policy: &policy,
         settings: &settings,
+        roster: &roster,
         color: console.color(),
         input: Input::of(&flags.recordings, console),
     };
@@ -70,11 +78,14 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         replay.file(found, &mut |outcome| give(Given::Outcome(outcome)));
         give(Given::FileDone);
     };
+    let mut met = BTreeSet::new();
     let ended = in_order(&files, jobs, &work, &mut |given| match given {
+        Given::Outcome(Outcome::Met(names)) => met.extend(names),
         Given::Outcome(outcome) => progress.aside(|| take(outcome, flags, &policy, &mut course, console)),
         Given::FileDone => progress.step(),
     });
     progress.finish();
+    roster.note(met);
     if let Err(number) = ended {
         let file =
             files.get(number).and_then(|found| found.as_ref().ok()).map(|found| files::name(found.path()));
@@ -89,8 +100,17 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
             console,
         );
     }
+    if let Err(error) = roster.unmet() {
+        take(Outcome::Unreadable(error), flags, &policy, &mut course, console);
+    }
     finish(flags, quiet, &policy, &course, console);
     exit(flags, &course)
+}
+
+fn stated(flags: &Replay, console: &mut Console<'_>) -> Result<(Settings, Roster), FileError> {
+    let roster = roster(&flags.reading, console)?;
+    let settings = settings(&flags.settings, &flags.reading, console)?;
+    Ok((Settings { agents: Arc::clone(&roster.agents), ..settings }, roster))
 }
 
 /// What the work on a file hands over.
@@ -113,6 +133,7 @@ struct Replaying<'a> {
     only: Vec<Verdict>,
     policy: &'a Arc<Policy>,
     settings: &'a Settings,
+    roster: &'a Roster,
     color: Color,
     input: Input,
 }
@@ -122,7 +143,12 @@ impl Replaying<'_> {
     fn file(&self, found: &Result<Found, FileError>, give: &mut dyn FnMut(Outcome)) {
         match found {
             Ok(found) => {
-                let mut visit = |read| give(self.session(read));
+                let mut visit = |read: Read| {
+                    if let Read::Recording(_, recording) = &read {
+                        give(Outcome::Met(self.roster.met_in(recording)));
+                    }
+                    give(self.session(read));
+                };
                 recordings::each(found, &self.flags.reading, &self.input, &mut visit);
             }
             Err(error) => give(Outcome::Unreadable(error.clone())),
@@ -170,6 +196,7 @@ fn take(outcome: Outcome, flags: &Replay, policy: &Policy, course: &mut Course, 
             course.totals.sum(&totals);
             course.refused.extend(refused);
         }
+        Outcome::Met(_) => {}
         Outcome::Skipped(error) => course.skipped.push(error),
         Outcome::Unreadable(error) => {
             // One document names the first of them at its end.

@@ -25,7 +25,8 @@ pub(crate) fn settings(
         None => Vec::new(),
         Some(path) => metadata(path, &files::text(path, console)?)?,
     };
-    Ok(Settings { caller, metadata, budget: flags.budget.budget(), parts: reading.options().parts })
+    let (budget, parts) = (flags.budget.budget(), reading.options().parts);
+    Ok(Settings { caller, metadata, budget, parts, ..Settings::default() })
 }
 
 fn metadata(path: &Path, text: &str) -> Result<Vec<[String; 3]>, FileError> {

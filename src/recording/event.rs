@@ -45,7 +45,8 @@ pub struct Event {
     pub transcriptions: Vec<String>,
     /// `requestedInput` of a workflow node that asks a person, as written; outside parts.
     pub requested_input: Option<Json>,
-    /// The request that the model answered with this event, as recorded; none where it is not known.
+    /// The request that the model answered with this event, as recorded, in the spelling of an ADK library: `contents`,
+    /// `config`; none where it is not known.
     pub model_request: Option<Json>,
     /// `groundingMetadata` that says something, as written: what a search brought. None unless all parts are read.
     pub grounding: Option<Json>,

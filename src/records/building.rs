@@ -13,6 +13,7 @@ use crate::records::Graph;
 use crate::records::Observed;
 use crate::records::Record;
 use crate::records::SessionFact;
+use crate::records::agents::Agents;
 
 fn text(value: &Json, key: &str) -> String {
     match value.field(key) {
@@ -127,6 +128,7 @@ fn event(index: usize, value: &Json) -> Event {
             .map(|t| text(t, "text"))
             .collect(),
         requested_input: given(value.field("requestedInput")),
+        model_request: given(value.field("modelRequest")),
         ..Event::default()
     }
 }
@@ -224,6 +226,17 @@ pub(crate) fn short(lines: &str) -> String {
 /// A graph of events in [`short`] form.
 pub(crate) fn build(lines: &str) -> (Graph, Vec<Observed>) {
     graph(&short(lines))
+}
+
+/// The same with what an agents file states.
+pub(crate) fn build_with(agents: &str, lines: &str) -> Graph {
+    let mut graph = Graph::default();
+    graph.set_session("app", "ann", "s1");
+    graph.set_agents(std::sync::Arc::new(Agents::parse(agents).unwrap()));
+    for event in events(&short(lines)) {
+        graph.extend(&event).unwrap();
+    }
+    graph
 }
 
 /// Kinds of the warnings, each once, in order.

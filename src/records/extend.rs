@@ -4,6 +4,8 @@ use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Author;
 use crate::recording::Event;
+use crate::recording::Part;
+use crate::recording::PartKind;
 use crate::recording::Stop;
 use crate::records::Graph;
 use crate::records::Observed;
@@ -11,6 +13,7 @@ use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
+use crate::records::agents::History;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
 use crate::records::draft::Purpose;
@@ -22,6 +25,7 @@ use crate::records::identity::fingerprint;
 use crate::records::identity::hex;
 use crate::records::notices::quoted;
 use crate::records::pair::CallIndex;
+use crate::records::values::ReadRow;
 use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
@@ -55,6 +59,11 @@ pub(crate) struct Scene<'e> {
     /// The records of its parts.
     pub(crate) parts: Vec<RecordId>,
     pub(crate) answers: Vec<RecordId>,
+    /// Whether an answer in it says that its call is not done.
+    pub(crate) waits: bool,
+    /// What the instruction of its author was filled with: rows, and records.
+    pub(crate) reads: Vec<ReadRow>,
+    read_records: Vec<RecordId>,
     pub(crate) observed: Observed,
 }
 
@@ -69,9 +78,22 @@ impl Scene<'_> {
         self.event.author == "user" && (self.through || self.event.node_path.is_empty())
     }
 
+    /// Whether it holds answers under the name of the user.
+    fn answers_under_user(&self) -> bool {
+        let answers = |part: &Part| matches!(part.kind, PartKind::Response { .. });
+        self.event.author == "user" && self.event.parts.iter().any(answers)
+    }
+
     pub(crate) fn place(&self) -> Place {
         Place { moment: self.moment, branch: self.branch, by_agent: self.by_agent() }
     }
+}
+
+/// Whether the event hands over to another agent.
+fn hands_over(event: &Event) -> bool {
+    let calls =
+        |part: &Part| matches!(&part.kind, PartKind::Call { name, .. } if name == "transfer_to_agent");
+    !event.actions.transfer_to_agent.is_empty() || event.parts.iter().any(calls)
 }
 
 /// The parts of a record that its source decides.
@@ -106,6 +128,8 @@ impl Graph {
             self.add_draft(&mut scene, draft);
         }
         self.note_requested(&scene);
+        self.note_reader(&scene);
+        self.note_reads(&scene);
         self.note_writes(&mut scene);
         Ok(self.close(scene))
     }
@@ -135,6 +159,9 @@ impl Graph {
             taken: Vec::new(),
             parts: Vec::new(),
             answers: Vec::new(),
+            waits: false,
+            reads: Vec::new(),
+            read_records: Vec::new(),
             observed: Observed::default(),
         }
     }
@@ -211,18 +238,35 @@ impl Graph {
         if let Some(view) = scene.view {
             return view;
         }
-        let mut view = self.sight.context(&mut self.trail, scene.author, scene.branch, scene.scope);
+        let request = scene.event.model_request.as_ref().filter(|_| scene.by_agent());
+        let mut view = match request {
+            Some(request) => self.requested(scene, request),
+            None => self.rebuilt(scene),
+        };
         if scene.through {
             let unseen = self.unseen_run(scene, &scene.event.author.clone(), "");
             view = self.trail.extend(view, &[unseen]);
         }
-        if scene.by_agent() {
+        scene.view = Some(view);
+        view
+    }
+
+    /// The same by the rules of visibility, and by what an agents file states.
+    fn rebuilt(&mut self, scene: &mut Scene<'_>) -> ContextId {
+        let (agent, branch, scope) = (scene.author, scene.branch, scene.scope);
+        let stated = Arc::clone(&self.stated);
+        let stated = stated.named(&scene.event.author).filter(|_| scene.by_agent());
+        let view = match stated.map_or(History::Full, |agent| agent.history) {
+            History::Full => self.sight.context(&mut self.trail, agent, branch, scope),
+            History::Turn => self.sight.turn_context(&mut self.trail, agent, branch, scope),
+        };
+        if scene.by_agent() && stated.is_none() {
             let text = "the requests that models were sent are not in this session: what they were shown is rebuilt \
                         by the visibility rules, with full history and without instructions";
             self.assumptions.once("full_history", text);
         }
-        scene.view = Some(view);
-        view
+        scene.read_records = self.reads(scene);
+        self.trail.extend(view, &scene.read_records)
     }
 
     /// A record for a run of an agent that this session does not show.
@@ -233,11 +277,17 @@ impl Graph {
         );
         self.assumptions.once("inner_runs", &text);
         let contents = self.session.unseen_run(agent, call);
-        self.resource(scene, contents, Role::Agent)
+        self.resource(scene, contents, Role::Agent, ContextId::EMPTY)
     }
 
     /// Adds the record of a resource, which nobody is shown unasked.
-    pub(crate) fn resource(&mut self, scene: &mut Scene<'_>, contents: String, role: Role) -> RecordId {
+    pub(crate) fn resource(
+        &mut self,
+        scene: &mut Scene<'_>,
+        contents: String,
+        role: Role,
+        inputs: ContextId,
+    ) -> RecordId {
         let metadata = crate::records::metadata::encode(vec![(
             "text",
             crate::records::metadata::Field::Text(&contents),
@@ -250,7 +300,7 @@ impl Graph {
             metadata: metadata.ok(),
             role,
         };
-        self.record(scene, body, ContextId::EMPTY, Shown::Nobody)
+        self.record(scene, body, inputs, Shown::Nobody)
     }
 
     /// Adds a record of the event.
@@ -288,6 +338,9 @@ impl Graph {
         };
         let record = self.identify(record, &place, part, inputs);
         self.sight.show(shown);
+        if scene.view == Some(inputs) && !scene.read_records.is_empty() {
+            self.place_reads(record, &scene.read_records);
+        }
         record
     }
 
@@ -397,6 +450,8 @@ impl Graph {
         entry.invocation = self.sight.name(&event.invocation_id);
         entry.time.clone_from(&event.time);
         entry.inner = scene.inner;
+        entry.goes_on_with = self.goes_on_with(&scene);
+        entry.starts_turn = !hands_over(event) && !scene.answers_under_user();
         if scene.marker {
             entry.span = event.actions.compaction.as_ref().map(|c| (c.start.clone(), c.end.clone()));
             entry.rewinds_to = self.rewind_target(event);
@@ -405,8 +460,15 @@ impl Graph {
         self.sight.append(&mut self.trail, entry);
         if rewinds {
             self.forget_rewound();
+            self.restore_values(event, scene.moment);
         }
         scene.observed
+    }
+
+    /// The event of the first call that the event answers under the name of the user.
+    fn goes_on_with(&self, scene: &Scene<'_>) -> Option<Moment> {
+        let calls = scene.taken.iter().filter_map(|&index| self.book.call(index));
+        calls.map(|call| call.moment).min().filter(|_| scene.answers_under_user())
     }
 
     fn rewind_target(&mut self, event: &Event) -> Option<Moment> {

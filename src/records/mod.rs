@@ -3,6 +3,7 @@
 //! In: events, one after another. Out: a [`Graph`]: one [`Record`] for each part, what it was computed from, and what is
 //! known about calls and their answers. Never: drops an event in silence, believes a role, or looks ahead.
 
+pub mod agents;
 mod answer;
 mod approval;
 #[cfg(test)]
@@ -19,10 +20,12 @@ mod pair;
 mod propose;
 #[cfg(test)]
 mod random;
+mod request;
 mod respond;
 mod secret;
 mod server;
 mod state;
+mod values;
 mod visible;
 
 pub use given::{Given, GivenCall, GivenEdge};
@@ -31,21 +34,26 @@ pub use graph::{
     RunChange, SessionFact, Status,
 };
 
+use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
 use crate::recording::Event;
 use crate::recording::Notice;
 use crate::recording::Parts;
 use crate::recording::Stop;
+use crate::records::agents::Agents;
 use crate::records::approval::Requests;
 use crate::records::identity::Trail;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
+use crate::records::request::Index;
 use crate::records::state::SessionNames;
+use crate::records::values::Values;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The records of one session so far.
 ///
@@ -76,6 +84,19 @@ pub struct Graph {
     running: BTreeSet<CallNumber>,
     runs: Vec<RunChange>,
     session: SessionNames,
+    /// What the host states about its agents.
+    stated: Arc<Agents>,
+    values: Values,
+    /// Records by what they say, for sessions that hold model requests.
+    index: Index,
+    /// What each author was shown by its last request.
+    last_request: BTreeMap<Name, ContextId>,
+    /// Records of contents of requests that nobody is known to have written, by text.
+    unknown_pieces: BTreeMap<String, RecordId>,
+    /// Records of instructions, by agent, text and the values in them.
+    instructions: BTreeMap<(String, String, ContextId), RecordId>,
+    /// Whether anything was written to state or files.
+    state_written: bool,
     assumptions: Notices,
     warnings: Notices,
     /// Call ids, and whether it was said that several calls share it.
@@ -126,6 +147,13 @@ impl Graph {
             self.facts.push(SessionFact::SessionUser { id: user.to_owned() });
         }
         self.session = SessionNames { app: app.into(), user: user.into(), session: session.into() };
+    }
+
+    /// States what agents are shown beside the session, before its first event: their instructions, and whether they see
+    /// its history. Agents of these names may be called as tools.
+    pub fn set_agents(&mut self, agents: Arc<Agents>) {
+        self.agents.extend(agents.iter().map(|(name, _)| name.to_owned()));
+        self.stated = agents;
     }
 
     /// The records, by [`crate::lineage::RecordId`].

@@ -98,7 +98,7 @@ impl Graph {
     }
 
     /// Notes what an answer says about its call.
-    fn answered(&mut self, scene: &Scene<'_>, record: RecordId, index: CallIndex, answer: &Answer<'_>) {
+    fn answered(&mut self, scene: &mut Scene<'_>, record: RecordId, index: CallIndex, answer: &Answer<'_>) {
         let Some(call) = self.book.call(index) else { return };
         // What goes on has not returned.
         let said =
@@ -120,6 +120,7 @@ impl Graph {
             long_running: call.long_running,
         };
         let status = answer::status(shown, standing);
+        scene.waits |= status == Status::Pending;
         let number = call.number;
         if actions.confirmation_decision == Some(true) {
             let text = format!(

@@ -2,14 +2,15 @@
 
 use crate::json::Json;
 use crate::lineage::RecordId;
-use crate::recording::Event;
+use crate::recording::PartKind;
 use crate::records::Graph;
-use crate::records::Role;
 use crate::records::SessionFact;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
 use crate::records::secret::holds_credential;
 use crate::records::secret::redacted;
+use crate::records::values::Slot;
+use crate::records::values::Written;
 use std::borrow::Cow;
 
 /// The names of the session, for records of resources.
@@ -22,6 +23,13 @@ pub(crate) struct SessionNames {
 
 /// The mark on records whose origin nobody knows.
 pub(crate) const UNATTRIBUTED: &str = "unattributed external input";
+
+/// The mark on records of values whose writers are records too.
+pub(crate) const OBSERVED: &str = "observed production";
+
+/// What is assumed where nothing says what agents and tools read.
+pub(crate) const UNKNOWN_READS: &str = "which values of state and which files were read, by tools or for instructions, is \
+                                        not in this session";
 
 /// Scope and key of a state key as written: `app:`, `user:` and `temp:` name a scope.
 pub(crate) fn scope_of(key: &str) -> (&'static str, &str) {
@@ -48,7 +56,7 @@ fn odd_key(key: &str) -> Option<&'static str> {
 
 impl SessionNames {
     /// The path of a state value, as `adk_resource` names it.
-    fn state_path(&self, key: &str, invocation: &str) -> Vec<String> {
+    pub(crate) fn state_path(&self, key: &str, invocation: &str) -> Vec<String> {
         let (scope, rest) = scope_of(key);
         let mut path = vec!["state".to_owned(), self.app.clone(), scope.to_owned()];
         match scope {
@@ -61,50 +69,50 @@ impl SessionNames {
         path
     }
 
-    /// Contents of the record of a state value that nobody is known to have written; none where a key was removed.
-    pub(crate) fn unattributed_state(&self, key: &str, value: Option<&Json>, invocation: &str) -> String {
-        let mut fields = vec![("present".into(), Json::Bool(value.is_some()))];
-        fields.extend(value.map(|value| ("value".into(), value.clone())));
-        resource(&self.state_path(key, invocation), Some(Json::Object(fields)))
+    /// The path of a version of a file; of an unknown version, empty, where that is not known.
+    pub(crate) fn artifact_path(&self, file: &str, version: Option<i64>) -> Vec<String> {
+        let scope = if file.starts_with("user:") { "user" } else { self.session.as_str() };
+        let version = version.map_or_else(String::new, |version| version.to_string());
+        [&self.app, &self.user, scope, file, &version].iter().fold(
+            vec!["artifact".to_owned()],
+            |mut path, name| {
+                path.push((*name).to_owned());
+                path
+            },
+        )
     }
 
     /// Contents of the record that stands for an agent's run that this session does not show.
     pub(crate) fn unseen_run(&self, agent: &str, call: &str) -> String {
         let names = ["agent-run", &self.app, &self.user, &self.session, agent, call];
-        resource(&names.map(str::to_owned), None)
+        resource(&names.map(str::to_owned), UNATTRIBUTED, Known::Nothing)
     }
 }
 
-fn resource(path: &[String], value: Option<Json>) -> String {
+/// What is known of the value of a resource.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Known<'a> {
+    Nothing,
+    /// It was removed.
+    Absent,
+    Present(&'a Json),
+}
+
+/// Contents of the record of a resource. The value is left out where it is not known.
+pub(crate) fn resource(path: &[String], provenance: &str, value: Known<'_>) -> String {
     let path = path.iter().map(|name| Json::Text(name.as_str().into())).collect();
     let mut fields = vec![
         ("adk_resource".into(), Json::Array(path)),
-        ("provenance".into(), Json::Text(UNATTRIBUTED.into())),
+        ("provenance".into(), Json::Text(provenance.into())),
     ];
-    fields.extend(value.map(|value| ("value".into(), value)));
+    let present = |is: bool| ("present".into(), Json::Bool(is));
+    let value = match value {
+        Known::Nothing => None,
+        Known::Absent => Some(vec![present(false)]),
+        Known::Present(value) => Some(vec![present(true), ("value".into(), value.clone())]),
+    };
+    fields.extend(value.map(|value| ("value".into(), Json::Object(value))));
     Json::Object(fields).ordinary()
-}
-
-/// The rows of what the event writes, once for each of the records that wrote it.
-pub(crate) fn writes(event: &Event, writers: &[RecordId]) -> Vec<SessionFact> {
-    let mut rows = Vec::new();
-    for &record in writers {
-        for (key, value) in &event.actions.state_delta {
-            let (scope, key) = scope_of(key);
-            let (scope, key) = (scope.to_owned(), key.to_owned());
-            rows.push(SessionFact::StateWrite { record, scope, key, value: shown(value).ordinary() });
-        }
-        for key in &event.actions.state_removed {
-            let (scope, key) = scope_of(key);
-            let (scope, key) = (scope.to_owned(), key.to_owned());
-            rows.push(SessionFact::StateWrite { record, scope, key, value: String::new() });
-        }
-        for (filename, version) in &event.actions.artifact_delta {
-            let filename = filename.clone();
-            rows.push(SessionFact::ArtifactWrite { record, filename, version: *version });
-        }
-    }
-    rows
 }
 
 /// A state value, unless it holds a credential, which the framework keeps in state too.
@@ -113,10 +121,55 @@ pub(crate) fn shown(value: &Json) -> Cow<'_, Json> {
 }
 
 impl Graph {
-    /// Notes what the event writes, and who wrote it.
+    /// Notes what the event writes, and who wrote it. What a rewind writes is what stood there before, and is read so.
     pub(crate) fn note_writes(&mut self, scene: &mut Scene<'_>) {
         let actions = &scene.event.actions;
-        for (key, _) in &actions.state_delta {
+        self.notice_keys(scene);
+        if scene.marker && actions.rewind_before.is_some() {
+            return;
+        }
+        let delta = actions.state_delta.iter().map(|(key, value)| (key.as_str(), shown(value).ordinary()));
+        let mut values: Vec<(&str, String)> = delta.collect();
+        values.extend(actions.state_removed.iter().map(|key| (key.as_str(), String::new())));
+        let said = self.kept_text(scene);
+        values.extend(said.as_ref().map(|(key, text)| (key.as_str(), text.ordinary())));
+        if values.is_empty() && actions.artifact_delta.is_empty() {
+            return;
+        }
+        self.note_unknown_reads(scene);
+        let writers = self.writers(scene);
+        for &record in &writers {
+            for (key, value) in &values {
+                self.write_row(record, key, value);
+            }
+            for (filename, version) in &actions.artifact_delta {
+                let (filename, version) = (filename.clone(), *version);
+                self.facts.push(SessionFact::ArtifactWrite { record, filename, version });
+            }
+        }
+        let written = Written { moment: scene.moment, by: writers.into(), finished: !scene.waits };
+        for (key, value) in &values {
+            let slot = Slot::State(self.session.state_path(key, &scene.event.invocation_id));
+            let number = self.values.write(slot, written.clone(), Some(value.clone()), None);
+            if written.by.is_empty() {
+                let record = self.value_record(scene, number);
+                self.write_row(record, key, value);
+            }
+        }
+        for (filename, version) in &actions.artifact_delta {
+            let slot = Slot::Artifact(filename.clone());
+            self.values.write(slot, written.clone(), None, Some(*version));
+        }
+        if written.by.is_empty() && !actions.artifact_delta.is_empty() {
+            let text =
+                format!("event {} writes files, and nothing says who wrote them", quoted(&scene.event.id));
+            self.warnings.add("unknown_writer", text);
+        }
+    }
+
+    /// Says which keys other libraries would refuse.
+    fn notice_keys(&mut self, scene: &Scene<'_>) {
+        for (key, _) in &scene.event.actions.state_delta {
             if let Some(why) = odd_key(key) {
                 let text = format!(
                     "event {} writes the state key {}, which {why}: adk-core refuses such keys",
@@ -126,38 +179,41 @@ impl Graph {
                 self.warnings.add("state_key", text);
             }
         }
-        let state = actions.state_delta.iter().map(|(key, value)| (key, Some(shown(value))));
-        let state: Vec<_> = state.chain(actions.state_removed.iter().map(|key| (key, None))).collect();
-        let nothing = state.is_empty() && actions.artifact_delta.is_empty();
-        if nothing || (scene.marker && actions.rewind_before.is_some()) {
-            return;
+    }
+
+    /// A row of what is written; the value is ordinary JSON, and empty where the key is removed.
+    fn write_row(&mut self, record: RecordId, key: &str, value: &str) {
+        let (scope, key) = scope_of(key);
+        let (scope, key) = (scope.to_owned(), key.to_owned());
+        self.facts.push(SessionFact::StateWrite { record, scope, key, value: value.to_owned() });
+    }
+
+    /// Without a word about the agents, what they read is unknown.
+    fn note_unknown_reads(&mut self, scene: &Scene<'_>) {
+        self.state_written = true;
+        if self.stated.is_empty() {
+            self.assumptions.once("state_reads", UNKNOWN_READS);
+        } else {
+            self.note_reader(scene);
         }
-        let text = "which values of state and which files were read, by tools or for instructions, is not in this session";
-        self.assumptions.once("state_reads", text);
-        let writers = self.writers(scene);
-        if writers.is_empty() {
-            for (key, value) in state {
-                let invocation = &scene.event.invocation_id;
-                let contents = self.session.unattributed_state(key, value.as_deref(), invocation);
-                let record = self.resource(scene, contents, Role::User);
-                let (scope, key) = scope_of(key);
-                self.facts.push(SessionFact::StateWrite {
-                    record,
-                    scope: scope.to_owned(),
-                    key: key.to_owned(),
-                    value: value.map_or_else(String::new, |value| value.ordinary()),
-                });
-            }
-            if !actions.artifact_delta.is_empty() {
-                let text = format!(
-                    "event {} writes files, and nothing says who wrote them",
-                    quoted(&scene.event.id)
-                );
-                self.warnings.add("unknown_writer", text);
-            }
-            return;
+    }
+
+    /// The final text of an agent, where its agents file says that it is kept, and the event does not.
+    fn kept_text(&self, scene: &Scene<'_>) -> Option<(String, Json)> {
+        let key = &self.stated.named(&scene.event.author)?.output_key;
+        let kept = scene.event.actions.state_delta.iter().any(|(other, _)| other == key);
+        if key.is_empty() || kept || !scene.by_agent() {
+            return None;
         }
-        self.facts.extend(writes(scene.event, &writers));
+        let mut text = String::new();
+        for part in &scene.event.parts {
+            match &part.kind {
+                PartKind::Text(words) if !part.thought => text.push_str(words),
+                PartKind::Text(_) | PartKind::Empty => {}
+                _ => return None,
+            }
+        }
+        (!text.is_empty()).then(|| (key.clone(), Json::Text(text.into())))
     }
 
     /// The records that wrote what the event writes: its answers, else its parts, else its author's last output.
@@ -175,6 +231,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::Role;
     use crate::records::building::assumed;
     use crate::records::building::at;
     use crate::records::building::build;
@@ -193,7 +250,7 @@ mod tests {
         for (key, path) in rows {
             let value = Json::Number("1.0".into());
             assert_eq!(
-                names.unattributed_state(key, Some(&value), "e-1"),
+                resource(&names.state_path(key, "e-1"), UNATTRIBUTED, Known::Present(&value)),
                 format!(
                     r#"{{"adk_resource":{path},"provenance":"unattributed external input","value":{{"present":true,"value":1.0}}}}"#
                 )

@@ -3,9 +3,12 @@
 //! A viewer is an agent on a branch in an isolation scope. Its context shares all it can: a viewer that comes new
 //! continues what its branch shows to anyone, and a branch that comes new continues the branch above it.
 
+mod turn;
+
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::records::identity::Trail;
+use crate::records::visible::turn::Turn;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -59,6 +62,10 @@ pub(crate) struct Entry {
     pub(crate) inner: bool,
     /// The event from which on a rewind undoes.
     pub(crate) rewinds_to: Option<Moment>,
+    /// Whether a turn starts with it, for agents other than its author.
+    pub(crate) starts_turn: bool,
+    /// The event with the first call that it answers as a person.
+    pub(crate) goes_on_with: Option<Moment>,
     alive: bool,
     replaced_by: Option<usize>,
 }
@@ -76,6 +83,8 @@ impl Entry {
             span: None,
             inner: false,
             rewinds_to: None,
+            starts_turn: false,
+            goes_on_with: None,
             alive: true,
             replaced_by: None,
         }
@@ -124,6 +133,8 @@ pub(crate) struct Sight {
     alive: Vec<usize>,
     epoch: u32,
     views: BTreeMap<Viewer, View>,
+    /// Turns of agents that are shown no more than those.
+    turns: BTreeMap<Viewer, Turn>,
     first_of: BTreeMap<Name, Moment>,
     scopes: BTreeMap<Name, Scope>,
     any_rewind: bool,
@@ -408,7 +419,7 @@ impl Sight {
 }
 
 /// The context of these records in this order, which shares with `old` what they have in common at their start.
-fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
+pub(crate) fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId]) -> ContextId {
     let before = trail.lineage().members(old);
     let common = before.iter().zip(records).take_while(|(a, b)| a == b).count();
     let mut base = old;

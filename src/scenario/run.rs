@@ -181,8 +181,8 @@ fn run_case(
     loader: &mut dyn Loader,
     failures: &mut Vec<Failure>,
 ) -> Result<(), String> {
-    let settings =
-        Settings { caller: case.caller.clone(), metadata: case.config.clone(), budget, parts: case.parts };
+    let (caller, metadata, parts) = (case.caller.clone(), case.config.clone(), case.parts);
+    let settings = Settings { caller, metadata, budget, parts, ..Settings::default() };
     let mut session = Session {
         case,
         monitor: Monitor::new(policy, settings),

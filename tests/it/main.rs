@@ -6,6 +6,7 @@
     reason = "a fixture that cannot be read fails the run, and helpers count as tests"
 )]
 
+mod agents;
 mod cases;
 mod cli;
 mod conformance;
@@ -34,6 +35,8 @@ mod readme;
 mod recording;
 mod records;
 mod replay;
+mod requests;
+mod shown;
 mod souffle;
 mod support;
 mod syntax;
