@@ -23,7 +23,9 @@ const MAX_BRACES: usize = 128;
 /// `((` in one text, those that overlap too.
 const MAX_ARITHMETIC: usize = 5;
 /// Brackets in one text in which more than a name or a number stands.
-const MAX_SUBSCRIPTS: usize = 1;
+const MAX_SUBSCRIPTS: usize = 2;
+/// The same, times the bytes of the text.
+const MAX_SUBSCRIPTED: usize = 4 << 10;
 /// Substitutions in one text, times its bytes: what is deep has to be short.
 const MAX_SUBSTITUTED: usize = 48 << 10;
 /// `${` in one text with more than a name.
@@ -173,11 +175,16 @@ fn is_readable(text: &str) -> bool {
         ["$(", "<(", ">(", "`"].iter().map(|opener| text.matches(opener).count()).sum::<usize>();
     count(b"{") <= MAX_BRACES
         && count(b"([`") + compounds <= MAX_OPENERS
-        && substitutions.saturating_mul(text.len()) <= MAX_SUBSTITUTED
+        && is_within(substitutions, MAX_OPENERS, MAX_SUBSTITUTED, text)
         && arithmetic <= MAX_ARITHMETIC
-        && subscripts(text) <= MAX_SUBSCRIPTS
+        && is_within(subscripts(text), MAX_SUBSCRIPTS, MAX_SUBSCRIPTED, text)
         && openings(text, "${").filter(|rest| !closes(rest, '}')).count() <= MAX_PARAMETERS
         && !text.contains([HOLE, '\r'])
+}
+
+/// Whether there are few enough of something, by themselves and for the length of the text.
+fn is_within(count: usize, most: usize, most_by_length: usize, text: &str) -> bool {
+    count <= most && count.saturating_mul(text.len()) <= most_by_length
 }
 
 /// Brackets that may be subscripts with more than a name or a number in them; `[ … ]` and `[[ … ]]` are none.
