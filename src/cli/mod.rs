@@ -6,6 +6,8 @@
 mod arguments;
 mod check;
 pub mod console;
+#[cfg(feature = "sqlite")]
+mod databases;
 mod decide;
 mod eval;
 pub mod exit;

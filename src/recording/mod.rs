@@ -4,10 +4,12 @@
 //! it. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
 mod bytes;
+pub mod database;
 mod documents;
 pub mod event;
 mod fields;
 mod part;
+mod pickle;
 mod reading;
 mod adk;
 mod scan;
@@ -30,11 +32,13 @@ pub enum Form {
     EventList,
     /// One event a line.
     EventLines,
+    /// A session of a database.
+    Database,
 }
 
 impl Form {
     /// All forms, in the order of help texts.
-    pub const ALL: &[Self] = &[Self::Session, Self::EventList, Self::EventLines];
+    pub const ALL: &[Self] = &[Self::Session, Self::EventList, Self::EventLines, Self::Database];
 
     /// The name on the command line, such as `session`.
     #[must_use]
@@ -43,6 +47,7 @@ impl Form {
             Self::Session => "session",
             Self::EventList => "event-list",
             Self::EventLines => "event-lines",
+            Self::Database => "adk-sqlite",
         }
     }
 
@@ -59,6 +64,7 @@ impl Form {
             Self::Session => "a session document",
             Self::EventList => "a list of events",
             Self::EventLines => "events as JSON lines",
+            Self::Database => "a session database",
         }
     }
 }
@@ -189,6 +195,12 @@ pub enum RecordingError {
     Unrecognised { seen: String, accepted: &'static str },
     #[error("this is {what}: recognised, not supported yet; {accepted}")]
     NotYet { what: String, accepted: &'static str },
+    #[error("this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream")]
+    NeedsFile,
+    #[error("this SQLite database has {found}; {expected}")]
+    OtherDatabase { found: String, expected: &'static str },
+    #[error("this session database cannot be read: {why}")]
+    UnusableDatabase { why: String },
     #[error("not UTF-8: byte {at} is not text; {accepted}")]
     NotText { at: usize, accepted: &'static str },
     #[error("empty: there is no session in it; {accepted}")]

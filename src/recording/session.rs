@@ -90,7 +90,7 @@ fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
     let names = names(&hollow.bytes);
     match layout.form {
         Form::Session => Around { before: about_session(&json, ignored).err(), ..names },
-        Form::EventList | Form::EventLines => Around::default(),
+        Form::EventList | Form::EventLines | Form::Database => Around::default(),
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Layout {
     pub(crate) list: Option<Span>,
 }
 
+/// How a SQLite database begins.
+pub(crate) const DATABASE: &[u8] = b"SQLite format 3\0";
+
 type Members = [(String, Span)];
 
 /// What a file is, and what of it is needed to read it.
@@ -36,7 +39,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     let at = scan::blanks(bytes, 0);
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
-        Some(_) if bytes.starts_with(b"SQLite format 3\0") => Err(not_yet("a SQLite database")),
+        Some(_) if bytes.starts_with(DATABASE) => Err(RecordingError::NeedsFile),
         Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
         Some(b'{') => object(bytes, at).map(Content::Events),
         Some(b'[') => list(bytes, at).map(Content::Events),

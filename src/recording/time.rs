@@ -9,19 +9,24 @@ const MILLISECONDS_ABOVE: i128 = 100_000_000_000;
 
 /// The time that a `timestamp` says; empty where it is absent or says none.
 pub(crate) fn time_of(value: Option<&Json>) -> String {
+    value.and_then(instant_of).map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// The moment that a `timestamp` says.
+pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
     match value {
-        Some(Json::Number(digits)) => from_number(digits).unwrap_or_default(),
-        Some(Json::Text(text)) => text.parse::<Timestamp>().map(|time| time.to_string()).unwrap_or_default(),
-        Some(Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_)) | None => String::new(),
+        Json::Number(digits) => from_number(digits),
+        Json::Text(text) => text.parse().ok(),
+        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
     }
 }
 
 /// Seconds, or milliseconds above [`MILLISECONDS_ABOVE`], with up to nine digits of a fraction of a second.
-fn from_number(text: &str) -> Option<String> {
+fn from_number(text: &str) -> Option<Timestamp> {
     let nanoseconds = scaled(text, 9)?;
     let milliseconds = nanoseconds.abs() > MILLISECONDS_ABOVE.checked_mul(1_000_000_000)?;
     let nanoseconds = if milliseconds { scaled(text, 6)? } else { nanoseconds };
-    Timestamp::from_nanosecond(nanoseconds).ok().map(|time| time.to_string())
+    Timestamp::from_nanosecond(nanoseconds).ok()
 }
 
 /// A decimal number times ten to the `places`, cut to a whole number; none where it is too large or too long.
