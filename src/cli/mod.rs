@@ -14,6 +14,8 @@ pub mod exit;
 mod facts;
 mod files;
 mod fmt;
+#[cfg(feature = "sqlite")]
+mod import;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod policy;
@@ -77,6 +79,8 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
+        #[cfg(feature = "sqlite")]
+        Command::Import(flags) => import::run(flags, quiet, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         #[cfg(feature = "lsp")]

@@ -88,11 +88,14 @@ fn has_numbers(connection: &Connection, table: &str, columns: &[String]) -> bool
         && connection.prepare(&format!("SELECT _rowid_ FROM main.\"{quoted}\"")).is_ok()
 }
 
+/// What is done with the number and the values of a row.
+type Visit<'v> = dyn FnMut(i64, &[Cell]) -> Result<(), StoreError> + 'v;
+
 /// Shows each row of a table in order, with its number.
 pub(crate) fn scan(
     connection: &Connection,
     columns: &Columns,
-    visit: &mut dyn FnMut(i64, &[Cell]) -> Result<(), StoreError>,
+    visit: &mut Visit<'_>,
 ) -> Result<(), StoreError> {
     let mut statement =
         connection.prepare(&format!("SELECT _rowid_, {} ORDER BY _rowid_", selected(columns)))?;

@@ -9,6 +9,8 @@
 mod cases;
 mod cli;
 mod conformance;
+#[cfg(feature = "sqlite")]
+mod database;
 mod docs;
 mod explanations;
 mod format;
@@ -17,6 +19,7 @@ mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod oracle;
+mod pickle;
 mod program;
 mod random;
 mod readme;

@@ -38,8 +38,8 @@ pub(crate) fn placed(schema: &Schema, event: StoredEvent) -> Placed {
     match schema.library() {
         Library::EventData => row.whole(["id", "invocation_id", "event_data"]),
         Library::Room => row.whole(["id", "invocationId", "eventData"]),
-        Library::Columns => row.from_columns(&Row::columns),
-        Library::Rust => row.from_columns(&Row::rust),
+        Library::Columns => row.in_columns(&Row::columns),
+        Library::Rust => row.in_columns(&Row::rust),
     }
 }
 
@@ -135,7 +135,7 @@ impl Row<'_> {
         Ok(members)
     }
 
-    fn from_columns(&self, build: &dyn Fn(&Self, Option<Time>) -> Built) -> Placed {
+    fn in_columns(&self, build: &dyn Fn(&Self, Option<Time>) -> Built) -> Placed {
         let beside = self.cell("timestamp").time();
         let (time, without_zone) = split(beside);
         let (value, wrapped) = match build(self, beside) {
