@@ -54,7 +54,9 @@ mod tests {
 
     #[test]
     fn bytes_come_back() {
-        for (bytes, text) in [(&b""[..], ""), (b"f", "Zg=="), (b"fo", "Zm8="), (b"foo", "Zm9v"), (&[255, 254, 253], "//79")] {
+        for (bytes, text) in
+            [(&b""[..], ""), (b"f", "Zg=="), (b"fo", "Zm8="), (b"foo", "Zm9v"), (&[255, 254, 253], "//79")]
+        {
             assert_eq!(to_base64(bytes), text);
             assert_eq!(base64(text).as_deref(), Some(bytes));
         }

@@ -195,7 +195,9 @@ pub enum RecordingError {
     Unrecognised { seen: String, accepted: &'static str },
     #[error("this is {what}: recognised, not supported yet; {accepted}")]
     NotYet { what: String, accepted: &'static str },
-    #[error("this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream")]
+    #[error(
+        "this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream"
+    )]
     NeedsFile,
     #[error("this SQLite database has {found}; {expected}")]
     OtherDatabase { found: String, expected: &'static str },

@@ -7,7 +7,7 @@ use crate::recording::scan::{self, Slot, Span};
 
 /// What can be read, for every refusal.
 pub(crate) const ACCEPTED: &str =
-    "accepted are session documents, lists of events and events as JSON lines of the Python ADK";
+    "accepted are session documents, lists of events and events as JSON lines of the Python ADK, and session databases";
 
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]

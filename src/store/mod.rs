@@ -206,7 +206,14 @@ fn entries(connection: &Connection, schema: &Schema) -> Result<Vec<Entry>, Store
             return Err(twice());
         }
         let updated = updated.moment();
-        entries.push(Entry { name, row: Some(row), app_row: None, user_row: None, events: Vec::new(), updated });
+        entries.push(Entry {
+            name,
+            row: Some(row),
+            app_row: None,
+            user_row: None,
+            events: Vec::new(),
+            updated,
+        });
         Ok(())
     })?;
     let mut orphans: BTreeMap<SessionName, Vec<i64>> = BTreeMap::new();

@@ -61,7 +61,14 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<Table>, StoreError> 
             (_, 0) => (TableKind::Virtual, Vec::new()),
             _ => {
                 let columns = columns(connection, &name)?;
-                (if has_numbers(connection, &name, &columns) { TableKind::Stored } else { TableKind::WithoutRows }, columns)
+                (
+                    if has_numbers(connection, &name, &columns) {
+                        TableKind::Stored
+                    } else {
+                        TableKind::WithoutRows
+                    },
+                    columns,
+                )
             }
         };
         tables.push(Table { name, kind, columns });

@@ -18,8 +18,10 @@ const HOMES: &[(&str, &[&str])] = &[
     ("nom", &["syntax"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),
+    ("rusqlite", &["store"]),
     ("saphyr_parser", &["yaml"]),
     ("similar", &["cli"]),
+    ("tempfile", &["store"]),
     ("url", &["functor"]),
 ];
 

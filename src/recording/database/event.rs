@@ -46,12 +46,14 @@ pub(crate) fn placed(schema: &Schema, event: StoredEvent) -> Placed {
 fn unreadable(schema: &Schema, row: i64, why: &Unreadable) -> Wrong {
     let table = schema.events().table;
     match why {
-        Unreadable::TooLarge => {
-            Wrong::new(StopKind::TooLarge, format!("row {row} of `{table}` makes the session larger than what is read"))
-        }
-        Unreadable::Damaged(how) => {
-            Wrong::new(StopKind::BadShape, format!("the database is damaged at row {row} of `{table}`: {how}"))
-        }
+        Unreadable::TooLarge => Wrong::new(
+            StopKind::TooLarge,
+            format!("row {row} of `{table}` makes the session larger than what is read"),
+        ),
+        Unreadable::Damaged(how) => Wrong::new(
+            StopKind::BadShape,
+            format!("the database is damaged at row {row} of `{table}`: {how}"),
+        ),
     }
 }
 
@@ -81,8 +83,8 @@ impl Row<'_> {
     /// A fault of this row, with what of it may still show calls.
     fn unread(&self, wrong: Wrong, column: &str) -> Unread {
         let text = match self.cell(column) {
-            Cell::Text(bytes) => bytes.clone(),
-            Cell::Null | Cell::Integer(_) | Cell::Real(_) | Cell::Blob(_) => Vec::new(),
+            Cell::Text(bytes) | Cell::Blob(bytes) => bytes.clone(),
+            Cell::Null | Cell::Integer(_) | Cell::Real(_) => Vec::new(),
         };
         Unread { wrong, id: self.cell("id").plain_text().unwrap_or_default(), text }
     }
@@ -163,7 +165,9 @@ impl Row<'_> {
     /// An event of the older Python library or of the Go library.
     fn columns(&self, time: Option<Time>) -> Built {
         let mut event = Members::default();
-        for column in ["id", "invocation_id", "author", "branch", "isolation_scope", "error_code", "error_message"] {
+        for column in
+            ["id", "invocation_id", "author", "branch", "isolation_scope", "error_code", "error_message"]
+        {
             event.add_text(column, self.text(column)?);
         }
         event.add("timestamp", time.map_or(Json::Null, |(time, _)| seconds(time)));

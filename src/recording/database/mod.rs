@@ -157,14 +157,19 @@ fn notices(schema: &Schema, placed: &[Placed], has_row: bool) -> Vec<Notice> {
     });
     let tied = tied.count();
     if tied > 0 {
-        let text = format!("events with the time of the event before them stand in the order of their rows: {tied}");
+        let text =
+            format!("events with the time of the event before them stand in the order of their rows: {tied}");
         say("tied_times", text);
     }
     if placed.iter().any(|one| one.without_zone) {
-        say("times_without_zone", "times without a zone were taken as UTC; old writers stored local time".to_owned());
+        say(
+            "times_without_zone",
+            "times without a zone were taken as UTC; old writers stored local time".to_owned(),
+        );
     }
     if !has_row {
-        let text = format!("`{}` has no row of this session, only its events are there", schema.sessions().table);
+        let text =
+            format!("`{}` has no row of this session, only its events are there", schema.sessions().table);
         say("no_session_row", text);
     }
     if !schema.ignored().is_empty() {

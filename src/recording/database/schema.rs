@@ -116,12 +116,19 @@ impl Schema {
         let known = match *found.as_slice() {
             [known] => known,
             [] => return Err(other(tables)),
-            _ => return Err(unusable("it has the events of two libraries: `events` and `StorageEvent`".into())),
+            _ => {
+                return Err(unusable(
+                    "it has the events of two libraries: `events` and `StorageEvent`".into(),
+                ));
+            }
         };
         match version {
             None | Some("0" | "1") => {}
             Some(version) => {
-                return Err(unusable(format!("its schema has version `{}`, and 1 is the newest known", shown(version))));
+                return Err(unusable(format!(
+                    "its schema has version `{}`, and 1 is the newest known",
+                    shown(version)
+                )));
             }
         }
         known.schema(tables)
@@ -129,7 +136,8 @@ impl Schema {
 }
 
 /// Where `adk_internal_metadata` keeps the version of the schema.
-pub(crate) const VERSION: (&str, &[&str], &str) = ("adk_internal_metadata", &["key", "value"], "schema_version");
+pub(crate) const VERSION: (&str, &[&str], &str) =
+    ("adk_internal_metadata", &["key", "value"], "schema_version");
 
 impl Table {
     /// The columns of the table that says which version a schema has, and the key under which it stands there.
@@ -210,7 +218,16 @@ const KNOWN: &[Known] = &[
         sessions: ("sessions", &["app_name", "user_id", "session_id", "state", "updated_at"]),
         events: "events",
         owners: OWNERS,
-        needed: &["id", "invocation_id", "timestamp", "branch", "author", "llm_response", "actions", "long_running_tool_ids"],
+        needed: &[
+            "id",
+            "invocation_id",
+            "timestamp",
+            "branch",
+            "author",
+            "llm_response",
+            "actions",
+            "long_running_tool_ids",
+        ],
         further: &[],
         states: STATES,
     },
@@ -221,7 +238,10 @@ const KNOWN: &[Known] = &[
         owners: &["appName", "userId", "sessionId"],
         needed: &["id", "invocationId", "timestamp", "eventData"],
         further: &[],
-        states: [("StorageAppState", &["appName", "state"]), ("StorageUserState", &["appName", "userId", "state"])],
+        states: [
+            ("StorageAppState", &["appName", "state"]),
+            ("StorageUserState", &["appName", "userId", "state"]),
+        ],
     },
 ];
 
@@ -259,12 +279,15 @@ impl Known {
     }
 
     fn schema(&self, tables: &[Table]) -> Result<Schema, RecordingError> {
-        let of = |(table, columns): (&'static str, &[&'static str])| Columns { table, columns: columns.to_vec() };
+        let of =
+            |(table, columns): (&'static str, &[&'static str])| Columns { table, columns: columns.to_vec() };
         let there = |name: &str| tables.iter().find(|table| table.is(name));
         let events = there(self.events);
-        let further = self.further.iter().copied().filter(|column| events.is_some_and(|table| table.has(column)));
+        let further =
+            self.further.iter().copied().filter(|column| events.is_some_and(|table| table.has(column)));
         let columns: Vec<_> = self.needed.iter().copied().chain(further).collect();
-        let known = |column: &String| columns.contains(&column.as_str()) || self.owners.contains(&column.as_str());
+        let known =
+            |column: &String| columns.contains(&column.as_str()) || self.owners.contains(&column.as_str());
         let ignored = events.map(|table| table.columns.iter().filter(|column| !known(column)));
         let ignored = ignored.into_iter().flatten().map(|column| shown(column)).collect();
         let [app, user] = self.states;
@@ -300,13 +323,18 @@ fn other(tables: &[Table]) -> RecordingError {
         let columns: Vec<_> = table.columns.iter().take(LISTED).map(|column| shown(column)).collect();
         let more = if table.columns.len() > LISTED { ", …" } else { "" };
         // Of a table with the right name it is the columns that are wrong.
-        let columns = if known.contains(&table.name.as_str()) { format!(" ({}{more})", columns.join(", ")) } else { String::new() };
+        let columns = if known.contains(&table.name.as_str()) {
+            format!(" ({}{more})", columns.join(", "))
+        } else {
+            String::new()
+        };
         format!("`{}`{columns}", shown(&table.name))
     };
     let mut found: Vec<_> = tables.iter().take(LISTED).map(describe).collect();
     if tables.len() > LISTED {
         found.push(format!("{} more", tables.len() - LISTED));
     }
-    let found = if found.is_empty() { "no table".to_owned() } else { format!("the tables {}", found.join(", ")) };
+    let found =
+        if found.is_empty() { "no table".to_owned() } else { format!("the tables {}", found.join(", ")) };
     RecordingError::OtherDatabase { found, expected: EXPECTED }
 }

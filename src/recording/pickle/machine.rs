@@ -292,7 +292,8 @@ impl<'a> Machine<'a> {
             0x93 => {
                 let (name, module) = (self.pop()?, self.pop()?);
                 let names = self.heap.text(module).zip(self.heap.text(name));
-                let (module, name) = names.ok_or_else(|| Fault::shape("it names a class by something that is no text"))?;
+                let (module, name) =
+                    names.ok_or_else(|| Fault::shape("it names a class by something that is no text"))?;
                 let class = self.named(module, name)?;
                 self.push(Node::Class(class));
             }
@@ -353,8 +354,10 @@ impl<'a> Machine<'a> {
         let is_dict = matches!(self.heap.node(state), Node::Dict(_));
         match self.top_node()? {
             Node::Instance(instance) => {
-                let fillable =
-                    matches!(instance.class.kind, Kind::Actions | Kind::Model | Kind::Message | Kind::Secret | Kind::Uuid);
+                let fillable = matches!(
+                    instance.class.kind,
+                    Kind::Actions | Kind::Model | Kind::Message | Kind::Secret | Kind::Uuid
+                );
                 if !fillable || !is_dict || instance.state.is_some() {
                     return Err(Fault::refused("it changes", instance.class));
                 }
@@ -394,7 +397,8 @@ impl<'a> Machine<'a> {
 
     /// The values above the last mark, which goes too.
     fn since_mark(&mut self) -> Result<Vec<Ref>, Fault> {
-        let mark = self.marks.pop().ok_or_else(|| Fault::shape("it goes back to a mark that is not there"))?;
+        let mark =
+            self.marks.pop().ok_or_else(|| Fault::shape("it goes back to a mark that is not there"))?;
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
@@ -425,7 +429,8 @@ impl<'a> Machine<'a> {
     fn raw_line(&mut self) -> Result<&'a [u8], Fault> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let end = rest.iter().position(|byte| *byte == b'\n');
-        let line = end.and_then(|end| rest.get(..end)).ok_or_else(|| Fault::shape("it ends inside a line"))?;
+        let line =
+            end.and_then(|end| rest.get(..end)).ok_or_else(|| Fault::shape("it ends inside a line"))?;
         self.at += line.len() + 1;
         Ok(line)
     }
@@ -540,7 +545,9 @@ fn push_code(out: &mut Vec<u8>, code: u32) -> Result<(), Fault> {
             let [_, _, high, low] = code.to_be_bytes();
             out.extend([0xed, 0x80 | (high << 2 & 0x3c) | low >> 6, 0x80 | low & 0x3f]);
         }
-        (None, _) => return Err(Fault::new(StopKind::BadUnicode, "an escape in a text of it names no character")),
+        (None, _) => {
+            return Err(Fault::new(StopKind::BadUnicode, "an escape in a text of it names no character"));
+        }
     }
     Ok(())
 }

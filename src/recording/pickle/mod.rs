@@ -67,5 +67,7 @@ pub(crate) fn actions(bytes: &[u8]) -> Result<Unpickled, Wrong> {
         let (heap, root) = machine::run(bytes)?;
         unfold::actions(&heap, root, bytes.len())
     };
-    read().map_err(|fault| Wrong::new(fault.kind, format!("the pickle in `actions` cannot be read: {}", fault.text)))
+    read().map_err(|fault| {
+        Wrong::new(fault.kind, format!("the pickle in `actions` cannot be read: {}", fault.text))
+    })
 }

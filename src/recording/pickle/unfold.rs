@@ -132,7 +132,9 @@ impl<'a> Unfold<'a> {
         let heap = self.heap;
         let keys: Option<Vec<&str>> = pairs.iter().map(|(key, _)| heap.text(*key)).collect();
         match keys {
-            Some(keys) if !is_wrapper(&keys) => self.members_of(keys.into_iter().map(Box::from).collect(), pairs, of, depth),
+            Some(keys) if !is_wrapper(&keys) => {
+                self.members_of(keys.into_iter().map(Box::from).collect(), pairs, of, depth)
+            }
             Some(_) | None => self.wrapper("py:builtins:dict", of, |this| {
                 let keys = pairs.iter().map(|(key, _)| this.key(*key, depth)).collect::<Result<_, _>>()?;
                 this.members_of(keys, pairs, of, depth)
@@ -182,7 +184,8 @@ impl<'a> Unfold<'a> {
             Kind::Message => self.model(instance, Use::Message, depth),
             Kind::Enumeration => self.enumeration(instance, of),
             Kind::OrderedDict | Kind::DefaultDict => self.wrapper(&qualified(class), of, |this| {
-                let pair = |(key, value): &(Ref, Ref)| this.list(&[*key, *value], of, depth + 1).map(Json::Array);
+                let pair =
+                    |(key, value): &(Ref, Ref)| this.list(&[*key, *value], of, depth + 1).map(Json::Array);
                 instance.items.iter().map(pair).collect::<Result<_, _>>().map(Json::Array)
             }),
             Kind::Date | Kind::DateTime | Kind::Time | Kind::TimeDelta | Kind::TimeZone => {
@@ -267,7 +270,8 @@ impl<'a> Unfold<'a> {
         let Node::Integer(digits) = number else { return Err(wrong()) };
         let hex = format!("{:032x}", digits.parse::<u128>().map_err(|_| wrong())?);
         let groups = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
-        let groups: Vec<_> = groups.iter().map(|(from, to)| hex.get(*from..*to).unwrap_or_default()).collect();
+        let groups: Vec<_> =
+            groups.iter().map(|(from, to)| hex.get(*from..*to).unwrap_or_default()).collect();
         Ok(groups.join("-"))
     }
 
@@ -288,7 +292,8 @@ impl<'a> Unfold<'a> {
 
     /// The fields of a model that are not `None`.
     fn model(&mut self, instance: &'a Instance, of: Use, depth: usize) -> Result<Json, Fault> {
-        let unknown = || Fault::shape(format!("`{}` is filled in a way that is not known", instance.class.name));
+        let unknown =
+            || Fault::shape(format!("`{}` is filled in a way that is not known", instance.class.name));
         let heap = self.heap;
         let Some(state) = instance.state else { return Ok(Json::Object(Vec::new())) };
         let Node::Dict(pairs) = heap.node(state) else { return Err(unknown()) };
@@ -302,7 +307,8 @@ impl<'a> Unfold<'a> {
             }
         }
         fields.retain(|(_, value)| !matches!(heap.node(*value), Node::None));
-        let keys: Option<Vec<Box<str>>> = fields.iter().map(|(key, _)| heap.text(*key).map(Box::from)).collect();
+        let keys: Option<Vec<Box<str>>> =
+            fields.iter().map(|(key, _)| heap.text(*key).map(Box::from)).collect();
         self.members_of(keys.ok_or_else(unknown)?, &fields, of, depth)
     }
 }
