@@ -1,5 +1,6 @@
 //! The words of the command line.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -136,6 +137,9 @@ pub(crate) struct Replay {
     /// Exit with 0 where there was no call to check
     #[arg(long)]
     pub(crate) allow_empty: bool,
+    /// How many files are replayed at once; as many as there are cores, unless said otherwise
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZero<usize>>,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

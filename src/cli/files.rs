@@ -1,7 +1,7 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,12 @@ use crate::report::json::FileError;
 
 /// Bytes of the largest file that is read.
 const LARGEST: u64 = 1 << 30;
+
+/// Names that are tried for a new file.
+const ATTEMPTS: u32 = 1_000;
+
+/// Why a pipe or a device is not written.
+const NO_FILE: &str = "it is no ordinary file";
 
 /// The name of standard input in messages.
 const INPUT: &str = "<standard input>";
@@ -63,13 +69,14 @@ pub(crate) fn file_text(path: &Path) -> Result<String, FileError> {
 /// Links are followed, and what the file permits stays as it is.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), FileError> {
     let target = canonical(path)?;
-    let file_name = target.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let beside = target.with_file_name(format!(".{file_name}.{}.new", std::process::id()));
+    if !target.is_file() {
+        return Err(unwritable(path, NO_FILE));
+    }
     let written = std::fs::metadata(&target).and_then(|metadata| {
         if metadata.permissions().readonly() {
             return Err(ErrorKind::PermissionDenied.into());
         }
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
+        let (mut file, beside) = create_beside(&target)?;
         let finished = file
             .write_all(text.as_bytes())
             .and_then(|()| file.set_permissions(metadata.permissions()))
@@ -81,10 +88,28 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), FileError> {
         }
         finished
     });
-    written.map_err(|error| {
-        let (file, why) = (name(path), why(&error));
-        FileError { kind: "unwritable", text: format!("`{file}` cannot be written: {why}"), file }
-    })
+    written.map_err(|error| unwritable(path, why(&error)))
+}
+
+/// A new file in the folder of another one. Its name is short whatever that one's is, and what an earlier run that was
+/// killed, or one in another container, left there is in nobody's way.
+fn create_beside(target: &Path) -> io::Result<(File, PathBuf)> {
+    let process = std::process::id();
+    let mut fault = io::Error::from(ErrorKind::AlreadyExists);
+    for number in 0..ATTEMPTS {
+        let beside = target.with_file_name(format!(".gatelog-{process}-{number}.new"));
+        match OpenOptions::new().write(true).create_new(true).open(&beside) {
+            Ok(file) => return Ok((file, beside)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => fault = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(fault)
+}
+
+/// That the path cannot be replaced by a file, if it cannot: a pipe would be waited for, and a device lost.
+pub(crate) fn writable(path: &Path) -> Result<(), FileError> {
+    if canonical(path)?.is_file() { Ok(()) } else { Err(unwritable(path, NO_FILE)) }
 }
 
 /// The true path of a file, links followed.
@@ -212,7 +237,7 @@ fn unwritable(path: &Path, why: impl std::fmt::Display) -> FileError {
 
 /// The bytes of a file; `-` is a name like any other.
 pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
-    let read = || read_to(&mut std::fs::File::open(path)?, LARGEST);
+    let read = || read_to(&mut File::open(path)?, LARGEST);
     read().map_err(|error| unreadable(path, why(&error)))
 }
 

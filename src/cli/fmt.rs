@@ -50,7 +50,13 @@ fn broken(error: &FileError, console: &mut Console<'_>) -> Exit {
 }
 
 fn one(path: &Path, flags: &Fmt, quiet: bool, console: &mut Console<'_>) -> Exit {
-    let text = if is_input(path) { files::text(path, console) } else { files::file_text(path) };
+    let text = if is_input(path) {
+        files::text(path, console)
+    } else if only_shown(flags) {
+        files::file_text(path)
+    } else {
+        files::writable(path).and_then(|()| files::file_text(path))
+    };
     let text = match text {
         Ok(text) => text,
         Err(error) => return broken(&error, console),
@@ -74,7 +80,7 @@ fn one(path: &Path, flags: &Fmt, quiet: bool, console: &mut Console<'_>) -> Exit
 /// Does with the layout what the flags ask for.
 fn settle(path: &Path, text: &str, laid: &str, flags: &Fmt, quiet: bool, console: &mut Console<'_>) -> Exit {
     let changes = text != laid;
-    let only_shown = flags.check || flags.diff;
+    let only_shown = only_shown(flags);
     if is_input(path) && !only_shown {
         console.print(laid);
         return Exit::Done;
@@ -82,8 +88,12 @@ fn settle(path: &Path, text: &str, laid: &str, flags: &Fmt, quiet: bool, console
     if !changes {
         return Exit::Done;
     }
-    if !only_shown && let Err(error) = files::replace(path, laid) {
-        return broken(&error, console);
+    if !only_shown {
+        match write(path, text, laid) {
+            Ok(true) => {}
+            Ok(false) => return Exit::Done,
+            Err(error) => return broken(&error, console),
+        }
     }
     let name = visible(&files::name(path));
     if flags.diff && !quiet {
@@ -92,6 +102,22 @@ fn settle(path: &Path, text: &str, laid: &str, flags: &Fmt, quiet: bool, console
         console.print(&format!("{name}\n"));
     }
     if flags.check { Exit::Refused } else { Exit::Done }
+}
+
+fn only_shown(flags: &Fmt) -> bool {
+    flags.check || flags.diff
+}
+
+/// Replaces the text that was read. False where somebody else has laid it out meanwhile.
+fn write(path: &Path, text: &str, laid: &str) -> Result<bool, FileError> {
+    let now = files::file_text(path)?;
+    if now == laid {
+        return Ok(false);
+    }
+    if now != text {
+        return Err(files::unreadable(path, "it was changed by somebody else"));
+    }
+    files::replace(path, laid).map(|()| true)
 }
 
 /// A unified diff, which `patch` reads.

@@ -18,7 +18,9 @@ mod fmt;
 mod import;
 #[cfg(feature = "lsp")]
 mod lsp;
+mod parallel;
 mod policy;
+mod progress;
 mod recordings;
 mod records;
 mod replay;

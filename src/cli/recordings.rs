@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use std::path::PathBuf;
+
 use crate::cli::arguments::Reading;
 use crate::cli::console::Console;
 #[cfg(feature = "sqlite")]
@@ -21,51 +23,59 @@ pub(crate) enum Read {
     Unreadable(FileError),
 }
 
+/// Standard input, read before the files are, where one of them is `-`.
+#[derive(Debug)]
+pub(crate) struct Input(Option<Result<Vec<u8>, FileError>>);
+
+impl Input {
+    /// Reads standard input if one of the paths names it.
+    pub(crate) fn of(paths: &[PathBuf], console: &mut Console<'_>) -> Self {
+        let dash = paths.iter().find(|path| path.as_os_str() == "-");
+        Self(dash.map(|path| files::bytes(path, console)))
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+        match &self.0 {
+            Some(bytes) if path.as_os_str() == "-" => bytes.clone(),
+            _ => files::file_bytes(path),
+        }
+    }
+}
+
 /// Reads one file, and shows its sessions one after another. In a folder, a file that is no recording and is not named
 /// like one is left out, and said to be.
-pub(crate) fn each(
-    found: &Found,
-    flags: &Reading,
-    console: &mut Console<'_>,
-    visit: &mut dyn FnMut(Read, &mut Console<'_>),
-) {
+pub(crate) fn each(found: &Found, flags: &Reading, input: &Input, visit: &mut dyn FnMut(Read)) {
     #[cfg(feature = "sqlite")]
     if databases::is_one(found.path()) {
-        return each_stored(found, flags, console, visit);
+        return each_stored(found, flags, visit);
     }
-    match of_file(found.path(), flags, console) {
+    match of_file(found.path(), flags, input) {
         Ok(recordings) => {
             for recording in recordings {
                 let source = source(found.path(), &recording);
-                visit(Read::Recording(source, Box::new(recording)), console);
+                visit(Read::Recording(source, Box::new(recording)));
             }
         }
         Err(no) => {
-            let read = no.read(found);
-            visit(read, console);
+            visit(no.read(found));
         }
     }
 }
 
 /// The sessions of a database, of which one at a time is in memory.
 #[cfg(feature = "sqlite")]
-fn each_stored(
-    found: &Found,
-    flags: &Reading,
-    console: &mut Console<'_>,
-    visit: &mut dyn FnMut(Read, &mut Console<'_>),
-) {
+fn each_stored(found: &Found, flags: &Reading, visit: &mut dyn FnMut(Read)) {
     let path = found.path();
     let database = match databases::opened(path, flags) {
         Ok(database) => database,
-        Err(no) => return visit(No::from(no).read(found), console),
+        Err(no) => return visit(No::from(no).read(found)),
     };
     for entry in databases::wanted(&database, &flags.sessions) {
         let read = match databases::recording(path, &database, entry, flags) {
             Ok(recording) => Read::Recording(source(path, &recording), Box::new(recording)),
             Err(error) => Read::Unreadable(error),
         };
-        visit(read, console);
+        visit(read);
     }
 }
 
@@ -88,7 +98,8 @@ pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Re
     if databases::is_one(path) {
         return one_stored(path, flags);
     }
-    let mut recordings = match of_file(path, flags, console) {
+    let input = Input::of(&[path.to_owned()], console);
+    let mut recordings = match of_file(path, flags, &input) {
         Ok(recordings) => recordings,
         Err(No::Unreadable(error) | No::OtherFile(error)) => return Err(error),
     };
@@ -152,8 +163,8 @@ impl No {
     }
 }
 
-fn of_file(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Vec<Recording>, No> {
-    let bytes = files::bytes(path, console).map_err(No::Unreadable)?;
+fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>, No> {
+    let bytes = input.bytes(path).map_err(No::Unreadable)?;
     let recordings = recording::read(&bytes, &flags.options()).map_err(|error| {
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);

@@ -5,7 +5,7 @@ use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::cli::policy::{self, Audience};
-use crate::cli::recordings::{self, Read};
+use crate::cli::recordings::{self, Input, Read};
 use crate::recording::{Recording, Stop};
 use crate::records::Graph;
 use crate::report;
@@ -22,15 +22,16 @@ pub(crate) fn run(flags: &Records, quiet: bool, console: &mut Console<'_>) -> Ex
     let several = all.len() > 1;
     let mut exit = Exit::Done;
     let mut records = 0;
+    let input = Input::of(&flags.recordings, console);
     for found in all {
-        let mut visit = |read, console: &mut Console<'_>| {
+        let mut visit = |read| {
             let (made, end) = show(read, flags, (quiet, several), audience, console);
             records += made;
             exit = exit.and(end);
         };
         match found {
-            Ok(found) => recordings::each(&found, &flags.reading, console, &mut visit),
-            Err(error) => visit(Read::Unreadable(error), console),
+            Ok(found) => recordings::each(&found, &flags.reading, &input, &mut visit),
+            Err(error) => visit(Read::Unreadable(error)),
         }
     }
     if records == 0 { exit.and(Exit::Nothing) } else { exit }

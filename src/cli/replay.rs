@@ -1,31 +1,41 @@
 //! `gatelog replay`
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use crate::cli::arguments::{Replay, ReplayFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
-use crate::cli::files;
+use crate::cli::files::{self, Found};
+use crate::cli::parallel::{cores, in_order};
 use crate::cli::policy::{self, Audience};
-use crate::cli::recordings::{self, Read};
+use crate::cli::progress::Progress;
+use crate::cli::recordings::{self, Input, Read};
 use crate::cli::settings::settings;
 use crate::decision::Verdict;
 use crate::monitor::{Policy, Settings};
-use crate::program::Program;
 use crate::replay::{SessionReport, replay};
 use crate::report::json::{
-    CheckRow, Document, ErrorDocument, FileError, PolicyRow, SessionRow, Totals, line, shown,
+    CheckRow, DocumentEnd, ErrorDocument, FileError, PolicyRow, SessionRow, Totals, line, shown,
 };
-use crate::report::text;
+use crate::report::text::{self, Color};
 use crate::report::visible::visible;
+
+/// What one session came to, and how it is printed.
+#[derive(Debug)]
+enum Outcome {
+    Judged { totals: Totals, assumed: bool, printed: String },
+    Skipped(FileError),
+    Unreadable(FileError),
+}
 
 /// What a replay has met so far.
 #[derive(Debug, Default)]
 struct Course {
     totals: Totals,
     assumed: bool,
-    sessions: Vec<SessionReport>,
-    unreadable: Vec<FileError>,
+    /// The first file that could not be read.
+    unreadable: Option<FileError>,
     skipped: Vec<FileError>,
 }
 
@@ -40,19 +50,50 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(settings) => settings,
         Err(error) => return policy::report_file(&error, audience, console),
     };
-    let only: Vec<Verdict> = flags.only.iter().copied().map(Verdict::from).collect();
+    let replay = Replaying {
+        flags,
+        quiet,
+        only: flags.only.iter().copied().map(Verdict::from).collect(),
+        policy: &policy,
+        settings: &settings,
+        color: console.color(),
+        input: Input::of(&flags.recordings, console),
+    };
+    let files = files::all(&flags.recordings);
+    let mut progress = Progress::over(files.len(), quiet);
     let mut course = Course::default();
-    for found in files::all(&flags.recordings) {
-        let mut visit = |read, console: &mut Console<'_>| {
-            session(read, &policy, &settings, (flags, &only, quiet), &mut course, console);
-        };
-        match found {
-            Ok(found) => recordings::each(&found, &flags.reading, console, &mut visit),
-            Err(error) => visit(Read::Unreadable(error), console),
-        }
+    let jobs = flags.jobs.map_or_else(cores, NonZero::get);
+    let work = |found: &Result<Found, FileError>, give: &mut dyn FnMut(Given)| {
+        replay.file(found, &mut |outcome| give(Given::Outcome(outcome)));
+        give(Given::FileDone);
+    };
+    let ended = in_order(&files, jobs, &work, &mut |given| match given {
+        Given::Outcome(outcome) => progress.aside(|| take(outcome, flags, &policy, &mut course, console)),
+        Given::FileDone => progress.step(),
+    });
+    progress.finish();
+    if let Err(number) = ended {
+        let file =
+            files.get(number).and_then(|found| found.as_ref().ok()).map(|found| files::name(found.path()));
+        let file = file.unwrap_or_default();
+        let text =
+            format!("`{file}`: the replay of this file broke off; it and those after it are not checked");
+        take(
+            Outcome::Unreadable(FileError { kind: "broken_off", file, text }),
+            flags,
+            &policy,
+            &mut course,
+            console,
+        );
     }
-    finish(flags, &only, quiet, policy.program(), &course, console);
+    finish(flags, quiet, &policy, &course, console);
     exit(flags, &course)
+}
+
+/// What the work on a file hands over.
+enum Given {
+    Outcome(Outcome),
+    FileDone,
 }
 
 fn audience(flags: &Replay) -> Audience {
@@ -62,56 +103,88 @@ fn audience(flags: &Replay) -> Audience {
     }
 }
 
-fn session(
-    read: Read,
-    policy: &Arc<Policy>,
-    settings: &Settings,
-    (flags, only, quiet): (&Replay, &[Verdict], bool),
-    course: &mut Course,
-    console: &mut Console<'_>,
-) {
-    let report = match read {
-        Read::Recording(source, recording) => replay(policy, settings, &source, &recording),
-        Read::Skipped(error) => {
-            course.skipped.push(error);
-            return;
+/// What is the same for all files.
+struct Replaying<'a> {
+    flags: &'a Replay,
+    quiet: bool,
+    only: Vec<Verdict>,
+    policy: &'a Arc<Policy>,
+    settings: &'a Settings,
+    color: Color,
+    input: Input,
+}
+
+impl Replaying<'_> {
+    /// Replays the sessions of a file, one after another.
+    fn file(&self, found: &Result<Found, FileError>, give: &mut dyn FnMut(Outcome)) {
+        match found {
+            Ok(found) => {
+                let mut visit = |read| give(self.session(read));
+                recordings::each(found, &self.flags.reading, &self.input, &mut visit);
+            }
+            Err(error) => give(Outcome::Unreadable(error.clone())),
         }
-        Read::Unreadable(error) => {
+    }
+
+    fn session(&self, read: Read) -> Outcome {
+        let report = match read {
+            Read::Recording(source, recording) => replay(self.policy, self.settings, &source, &recording),
+            Read::Skipped(error) => return Outcome::Skipped(error),
+            Read::Unreadable(error) => return Outcome::Unreadable(error),
+        };
+        let mut totals = Totals::default();
+        totals.add(&report);
+        let assumed = !report.assumptions.is_empty();
+        Outcome::Judged { totals, assumed, printed: self.printed(&report) }
+    }
+
+    fn printed(&self, report: &SessionReport) -> String {
+        match self.flags.format {
+            ReplayFormat::Text if self.quiet => String::new(),
+            ReplayFormat::Text => text::session(report, &self.only, self.color) + "\n",
+            ReplayFormat::Jsonl => {
+                let mut lines = String::new();
+                for check in shown(report, &self.only) {
+                    lines += &line(&CheckRow::new(check, Some(&report.source)));
+                    lines.push('\n');
+                }
+                lines + &line(&SessionRow::end(report)) + "\n"
+            }
+            ReplayFormat::Json => line(&SessionRow::new(report, &self.only)),
+        }
+    }
+}
+
+/// Prints what came of one session, and counts it.
+fn take(outcome: Outcome, flags: &Replay, policy: &Policy, course: &mut Course, console: &mut Console<'_>) {
+    match outcome {
+        Outcome::Judged { totals, assumed, printed } => {
+            if flags.format == ReplayFormat::Json {
+                let first = course.totals.sessions == 0;
+                console.print(&if first { head(policy) } else { ",".to_owned() });
+            }
+            console.print(&printed);
+            course.totals.sum(&totals);
+            course.assumed |= assumed;
+        }
+        Outcome::Skipped(error) => course.skipped.push(error),
+        Outcome::Unreadable(error) => {
             // One document names the first of them at its end.
             if flags.format != ReplayFormat::Json {
                 policy::report_file(&error, audience(flags), console);
             }
             course.totals.errors += 1;
-            course.unreadable.push(error);
-            return;
+            course.unreadable.get_or_insert(error);
         }
-    };
-    course.totals.add(&report);
-    course.assumed |= !report.assumptions.is_empty();
-    match flags.format {
-        ReplayFormat::Text if quiet => {}
-        ReplayFormat::Text => {
-            let text = text::session(&report, only, console.color());
-            console.print(&(text + "\n"));
-        }
-        ReplayFormat::Jsonl => {
-            for check in shown(&report, only) {
-                console.print(&(line(&CheckRow::new(check, Some(&report.source))) + "\n"));
-            }
-            console.print(&(line(&SessionRow::end(&report)) + "\n"));
-        }
-        ReplayFormat::Json => course.sessions.push(report),
     }
 }
 
-fn finish(
-    flags: &Replay,
-    only: &[Verdict],
-    quiet: bool,
-    program: &Program,
-    course: &Course,
-    console: &mut Console<'_>,
-) {
+/// The beginning of the one document, up to its first session.
+fn head(policy: &Policy) -> String {
+    format!("{{\"policy\":{},\"sessions\":[", line(&PolicyRow::new(policy.program())))
+}
+
+fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console: &mut Console<'_>) {
     match flags.format {
         ReplayFormat::Jsonl => {}
         ReplayFormat::Text if quiet => {}
@@ -120,7 +193,7 @@ fn finish(
                 console.print(&format!("skipped: {}\n", visible(&skipped.text)));
             }
             // Where nothing was read, the errors say so, and a count of no calls would look like a result.
-            if course.totals.sessions > 0 || course.unreadable.is_empty() {
+            if course.totals.sessions > 0 || course.unreadable.is_none() {
                 console.print(&text::totals(&course.totals));
             }
             if flags.strict && course.assumed {
@@ -128,20 +201,21 @@ fn finish(
             }
         }
         ReplayFormat::Json => {
-            let error = course.unreadable.first().cloned();
-            if let (true, Some(error)) = (course.sessions.is_empty(), error.clone()) {
+            let none = course.totals.sessions == 0;
+            if let (true, Some(error)) = (none, course.unreadable.clone()) {
                 console.print(&(line(&ErrorDocument { error }) + "\n"));
                 return;
             }
-            let sessions = course.sessions.iter().map(|session| SessionRow::new(session, only)).collect();
-            let document = Document {
-                policy: PolicyRow::new(program),
-                sessions,
+            if none {
+                console.print(&head(policy));
+            }
+            let end = DocumentEnd {
                 totals: course.totals,
-                error,
+                error: course.unreadable.clone(),
                 skipped: course.skipped.clone(),
             };
-            console.print(&(line(&document) + "\n"));
+            let end = line(&end);
+            console.print(&format!("],{}\n", end.strip_prefix('{').unwrap_or(&end)));
         }
     }
 }

@@ -160,6 +160,11 @@ impl Json {
 /// Writes a JSON text literal, escaping only what RFC 8259 demands.
 pub fn write_text(out: &mut String, text: &str) {
     out.push('"');
+    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),

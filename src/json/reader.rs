@@ -189,9 +189,11 @@ impl Reader<'_> {
         self.at += 1;
         let mut out = String::new();
         loop {
-            let rest = self.text.get(self.at..).unwrap_or("");
-            let plain = rest.find(|c: char| c == '"' || c == '\\' || (c as u32) < 0x20).unwrap_or(rest.len());
-            out.push_str(rest.get(..plain).unwrap_or(""));
+            // Bytes below 0x80 are never part of a longer character.
+            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+            let ends = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
+            let plain = rest.iter().position(ends).unwrap_or(rest.len());
+            out.push_str(self.text.get(self.at..self.at + plain).unwrap_or(""));
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {

@@ -1,6 +1,6 @@
 //! What may be written, as a list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lsp_types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionTextEdit, Documentation, MarkupContent,
@@ -88,12 +88,30 @@ fn tools(analysis: &Analysis) -> Vec<CompletionItem> {
             .is_some_and(|field| TOOL_COLUMNS.contains(&field.name.text.as_str())),
     };
     let texts = analysis.index.texts.iter().filter(|(holder, at, _)| holds_tool(holder, *at));
-    let names: BTreeMap<&str, ()> = texts.map(|(_, _, text)| (text.as_str(), ())).collect();
-    let each = names.keys().map(|name| {
-        let escaped = name.replace('\\', "\\\\").replace('"', "\\\"");
-        CompletionItem { insert_text: Some(escaped), ..item(name, CompletionItemKind::VALUE, "tool") }
+    // The text at the cursor may be empty still, and is no name then.
+    let names: BTreeSet<&str> =
+        texts.map(|(_, _, text)| text.as_str()).filter(|text| !text.is_empty()).collect();
+    let each = names.into_iter().map(|name| {
+        let insert_text = Some(escaped(name));
+        CompletionItem { insert_text, ..item(name, CompletionItemKind::VALUE, "tool") }
     });
     each.collect()
+}
+
+/// A text as it is written between quotes.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for sign in text.chars() {
+        match sign {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            other => out.push(other),
+        }
+    }
+    out
 }
 
 fn functors(intrinsic: bool) -> Vec<CompletionItem> {

@@ -6,6 +6,8 @@
 use std::io::{self, BufRead, Read as _, Write};
 
 use lsp_server::{ErrorCode, Message};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::error::Category;
 
 /// The longest message, in bytes.
@@ -41,14 +43,27 @@ pub(crate) fn read(input: &mut dyn BufRead) -> Result<Option<Message>, Fault> {
     if u64::try_from(read).ok() != Some(length) {
         return Ok(None);
     }
-    serde_json::from_slice(&body).map(Some).map_err(|error| match error.classify() {
+    let message = serde_json::from_slice(&body).map_err(|error| match error.classify() {
         Category::Io | Category::Syntax | Category::Eof => {
             Fault::new(ErrorCode::ParseError, format!("the message is not JSON: {error}"))
         }
         Category::Data => {
             Fault::new(ErrorCode::InvalidRequest, "the message is no request, notification or response")
         }
-    })
+    })?;
+    // A request whose id is of no known form looks like a notification, and would wait for its answer for ever.
+    if matches!(message, Message::Notification(_)) && serde_json::from_slice::<Identified>(&body).is_ok() {
+        let message = "the id of a request is a text or a whole number of 32 bits";
+        return Err(Fault::new(ErrorCode::InvalidRequest, message));
+    }
+    Ok(Some(message))
+}
+
+/// A message with an id, whatever that is.
+#[derive(Deserialize)]
+struct Identified {
+    #[serde(rename = "id")]
+    _id: IgnoredAny,
 }
 
 fn unreadable(error: &io::Error) -> Fault {

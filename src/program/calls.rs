@@ -151,6 +151,12 @@ impl Lowering<'_> {
                 fields.join(", ")
             );
         }
+        if self.schema.type_name(id) == "Action" && to == Kind::Compound {
+            return format!(
+                "an action is nothing else: remove the condition, or take it apart by `{name} = $CallTool(tool, args)`; \
+                 messages are read by `SentMessage(id, message)`"
+            );
+        }
         if self.schema.type_name(id) == "Action" {
             return format!(
                 "an action cannot be converted; ask for its tool by `IsTool({name}, \"read\")`, or take it apart by \
@@ -178,11 +184,19 @@ impl Lowering<'_> {
             let finding = Diagnostic::error("E0024", term.span, message)
                 .with_label(if value < 0 { "too small" } else { "too large" })
                 .with_help(if value < 0 {
-                    "no number is that small: use a greater bound, at least -9223372036854775808".to_owned()
+                    "no number is below -9223372036854775808: a comparison with less than that is always or never true, so \
+                     remove it, or declare the column `float`"
+                        .to_owned()
                 } else if free && u64::try_from(value).is_ok() {
-                    format!("write `{value}u`, an unsigned, or use a bound of at most 9223372036854775807")
+                    format!("write `{value}u`, an unsigned")
+                } else if u64::try_from(value).is_ok() {
+                    "declare the column `unsigned`, which goes up to 18446744073709551615; no number is above \
+                     9223372036854775807, so a comparison with more is always or never true"
+                        .to_owned()
                 } else {
-                    "no number is that large: use a smaller bound, at most 9223372036854775807".to_owned()
+                    "no number is above 9223372036854775807: a comparison with more than that is always or never true, so \
+                     remove it, or declare the column `float`"
+                        .to_owned()
                 });
             self.findings.push(finding);
         }

@@ -1,5 +1,7 @@
 //! Findings about types that do not go together.
 
+use std::collections::BTreeSet;
+
 use crate::program::Relation;
 use crate::program::classes::{Bound, Clash, Mask};
 use crate::program::draft::{DraftKind, DraftTerm};
@@ -79,7 +81,9 @@ impl Inference<'_> {
                 self.shown(right.span),
                 clash.right.words()
             );
-            let help = self.constant_help(operator, left, right, &clash);
+            let help = self
+                .tool_help(operator, left, right)
+                .or_else(|| self.constant_help(operator, left, right, &clash));
             self.report_clash_with(&clash, span, message, help);
         } else if let Err(before) = self.classes.same_type(left.slot, right.slot, span, self.schema) {
             let message = format!(
@@ -96,6 +100,37 @@ impl Inference<'_> {
                 .with_help(help);
             self.findings.push(finding);
         }
+    }
+
+    /// How to ask for the tool of an action that is compared with a name.
+    fn tool_help(
+        &mut self,
+        operator: ComparisonOperator,
+        left: &DraftTerm,
+        right: &DraftTerm,
+    ) -> Option<String> {
+        let not = match operator {
+            ComparisonOperator::Equal => "",
+            ComparisonOperator::NotEqual => "!",
+            ComparisonOperator::Less
+            | ComparisonOperator::LessOrEqual
+            | ComparisonOperator::Greater
+            | ComparisonOperator::GreaterOrEqual => return None,
+        };
+        let mut is_action = |term: &DraftTerm| match self.classes.bound(term.slot) {
+            Bound::Types(types) => types.iter().any(|&id| self.schema.type_name(id) == "Action"),
+            Bound::Any | Bound::Fits | Bound::Broken => false,
+        };
+        let is_text = |term: &DraftTerm| matches!(term.kind, DraftKind::Text(_));
+        let (action, name) = match (left, right) {
+            (action, name) if is_text(name) && is_action(action) => (action, name),
+            (name, action) if is_text(name) && is_action(action) => (action, name),
+            _ => return None,
+        };
+        // The prelude's relation; a program without it has none of that name.
+        self.schema.relation_names.get("IsTool")?;
+        let (action, name) = (self.sources.text(action.span), self.sources.text(name.span));
+        Some(format!("an action is no name: `{not}IsTool({action}, {name})` asks for the tool that it calls"))
     }
 
     /// What to do about a constant that is compared with a value of another kind.
@@ -151,15 +186,23 @@ impl Inference<'_> {
         if !compound(one) || !compound(other) {
             return None;
         }
-        let texts = [left.0.span, right.0.span].map(|span| self.sources.text(span));
-        let taken = texts.iter().any(|text| matches!(*text, "p" | "q"));
-        let (p, q) = if taken { ("v", "w") } else { ("p", "q") };
-        let (Some(one), Some(other)) = (self.pattern(one, p), self.pattern(other, q)) else {
-            return Some("take them apart by `x = $Name(p)`, and compare the fields".to_owned());
+        let [left, right] = [left.0.span, right.0.span].map(|span| self.sources.text(span));
+        let [p, q] = self.new_names();
+        let (Some(one), Some(other)) = (self.pattern(one, &p), self.pattern(other, &q)) else {
+            return Some(format!("take them apart, as in `{left} = $Name({p})`, and compare the fields"));
         };
-        let [left, right] = texts;
         let operator = spelling(operator);
         Some(format!("take their fields apart: `{left} = {one}, {right} = {other}, {p} {operator} {q}`"))
+    }
+
+    /// Two names that no variable of the rule has.
+    fn new_names(&self) -> [String; 2] {
+        let taken: BTreeSet<&str> =
+            self.draft.variables.iter().map(|variable| variable.name.as_str()).collect();
+        let pairs = std::iter::once(["p".to_owned(), "q".to_owned()])
+            .chain((1_u32..).map(|at| [format!("p{at}"), format!("q{at}")]));
+        let mut free = pairs.filter(|pair| !pair.iter().any(|name| taken.contains(name.as_str())));
+        free.next().unwrap_or_default()
     }
 
     /// A pattern for records of a type that names their first field.

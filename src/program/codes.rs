@@ -66,4 +66,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0031", "a deny or ask behind another deny"),
     ("W0032", "an allow that a deny always beats"),
     ("W0033", "texts in mixed Unicode forms"),
+    ("W0034", "an allow that another allow covers"),
+    ("W0035", "a budget that counts finished calls alone"),
+    ("W0036", "a malformed path or pattern among the values of a variable"),
+    ("W0037", "a glob with a bracket, which stands for itself"),
 ];

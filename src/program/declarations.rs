@@ -268,10 +268,20 @@ pub(crate) fn look_up(name: &ast::Name, schema: &Schema, findings: &mut Findings
 
 /// Reports names that begin with `__`.
 pub(crate) fn reserved(name: &ast::Name, findings: &mut Findings) -> bool {
+    refuse_reserved(name, "choose another name", findings)
+}
+
+/// Reports relations that are read under a name that begins with `__`.
+pub(crate) fn reserved_reading(name: &ast::Name, findings: &mut Findings) -> bool {
+    let help = "such relations are the checker's own: read one of the policy's, or of the prelude's";
+    refuse_reserved(name, help, findings)
+}
+
+fn refuse_reserved(name: &ast::Name, help: &str, findings: &mut Findings) -> bool {
     let reserved = name.text.starts_with("__");
     if reserved {
         let message = format!("`{}` begins with `__`, which is reserved", name.text);
-        findings.push(Diagnostic::error("E0019", name.span, message).with_help("choose another name"));
+        findings.push(Diagnostic::error("E0019", name.span, message).with_help(help));
     }
     reserved
 }

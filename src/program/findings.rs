@@ -29,6 +29,12 @@ impl Findings {
         self.seen.range((span, "", String::new())..).next().is_some_and(|(place, ..)| *place == span)
     }
 
+    /// Whether a finding of that code stands at exactly that place.
+    pub(crate) fn has(&self, code: &'static str, span: Span) -> bool {
+        let first = self.seen.range((span, code, String::new())..).next();
+        first.is_some_and(|(place, own, _)| *place == span && *own == code)
+    }
+
     /// True the first time for a name of a rule.
     pub(crate) fn first_time(&mut self, rule: Span, name: &str) -> bool {
         self.unbound.insert((rule, name.to_owned()))

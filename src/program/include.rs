@@ -152,7 +152,10 @@ impl Loader<'_> {
         }
         let finding =
             Diagnostic::error("E0050", include.path.span, format!("cannot include `{written}`: {why}"))
-                .with_help("paths are relative to the including file and stay inside the policy's folder");
+                .with_help(
+                    "create the file, correct the path or remove the line: paths are relative to the including file and \
+                     stay inside the policy's folder",
+                );
         self.findings.push(finding);
     }
 }

@@ -3,6 +3,7 @@
 use crate::program::declarations::{distinct, look_up, otherwise, reserved, twice};
 use crate::program::findings::Findings;
 use crate::program::schema::{BROKEN, PRELUDE_FILE, Schema};
+use crate::program::suggest;
 use crate::program::{Column, LineageRelation, Origin, Relation, RelationId};
 use crate::source::Diagnostic;
 use crate::source::Span;
@@ -151,7 +152,7 @@ pub(crate) fn direct(
             let finding = Diagnostic::error("E0043", directive.span, message)
                 .with_label("a policy never makes the engine read a file")
                 .with_help(format!(
-                    "write the facts of `{}` into the policy, or read `PolicyMetadata`, which the host fills",
+                    "remove the line, and write the facts of `{}` into the policy or read `PolicyMetadata`, which the host fills",
                     name.text
                 ));
             findings.push(finding);
@@ -165,6 +166,20 @@ pub(crate) fn unknown_relation(name: &ast::Name, schema: &Schema) -> Diagnostic 
     Diagnostic::error("E0010", name.span, format!("no relation is called `{}`", name.text))
         .with_label("unknown relation")
         .with_help(schema.near_relation(&name.text, &otherwise))
+}
+
+/// No relation of that name, where a rule would derive into it.
+pub(crate) fn unknown_head(name: &ast::Name, schema: &Schema) -> Diagnostic {
+    let open = schema
+        .relation_names
+        .iter()
+        .filter(|(other, id)| !schema.is_prelude(**id) || OPEN.contains(&other.as_str()))
+        .map(|(other, _)| other.as_str())
+        .filter(|other| !other.starts_with("__"));
+    let otherwise = format!("declare it with `.decl {}(…)`", name.text);
+    Diagnostic::error("E0010", name.span, format!("no relation is called `{}`", name.text))
+        .with_label("unknown relation")
+        .with_help(suggest::did_you_mean(&name.text, open, &otherwise))
 }
 
 /// Reports a rule of a policy that derives into a relation that only the host or the prelude fills.
@@ -184,5 +199,26 @@ pub(crate) fn check_open(head: &ast::Atom, schema: &Schema, findings: &mut Findi
     if let Some(relation) = schema.relation(id) {
         finding = finding.with_secondary(relation.span, "declared here");
     }
-    findings.push(finding.with_help("derive into a relation of your own and read that"));
+    findings.push(finding.with_help(own_relation(&name.text, id, schema)));
+}
+
+/// How to do without a rule for a closed relation.
+fn own_relation(name: &str, id: RelationId, schema: &Schema) -> String {
+    match name {
+        "Authorized" => return "write `IsAuthorized`: `Authorized` follows from it".to_owned(),
+        "HasPrincipal" | "HasRole" => {
+            return "remove the rule: who asks and in which role comes with the request (`--principal`, `--role`)"
+                .to_owned();
+        }
+        _ => {}
+    }
+    let columns = schema.relation(id).map_or(&[][..], |relation| &relation.columns);
+    let columns: Vec<_> = columns
+        .iter()
+        .map(|column| format!("{}: {}", column.name, schema.type_name(column.type_id)))
+        .collect();
+    format!(
+        "declare a relation of your own, `.decl My{name}({})`, derive that, and read it beside `{name}`",
+        columns.join(", ")
+    )
 }

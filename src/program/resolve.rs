@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::VariableId;
-use crate::program::declarations::reserved;
+use crate::program::declarations::reserved_reading;
 use crate::program::draft::{Access, Draft, DraftAtom, DraftKind, DraftLiteral, DraftTerm, ScopeId};
 use crate::program::findings::Findings;
 use crate::program::ground::{self, Grounding, Inner, Spot};
 use crate::program::normalise::{self, Flat, MAX_ALTERNATIVES};
-use crate::program::relations::unknown_relation;
+use crate::program::relations::{unknown_head, unknown_relation};
 use crate::program::schema::Schema;
 use crate::program::unbound;
 use crate::source::Diagnostic;
@@ -72,7 +72,7 @@ pub(crate) fn resolve<'a>(
 
 /// What to do about an aggregate that waits for itself.
 fn stuck_help(grounding: &Grounding<'_>, span: Span) -> String {
-    let apart = "compute one of the values in a relation of its own";
+    let apart = "compute one of the values in a relation of its own, by a rule that does not use the other";
     if grounding.stuck.len() > 1 {
         return apart.to_owned();
     }
@@ -247,10 +247,13 @@ impl<'e> Resolver<'_, 'e> {
         let name = &atom.relation;
         let mut relation = self.schema.relation_names.get(&name.text).copied();
         if name.text.starts_with("__") {
-            reserved(name, self.findings);
+            reserved_reading(name, self.findings);
             relation = None;
         } else if relation.is_none() {
-            let finding = unknown_relation(name, self.schema);
+            let finding = match position {
+                Position::Head => unknown_head(name, self.schema),
+                _ => unknown_relation(name, self.schema),
+            };
             self.findings.push(finding);
         }
         if let Some(declared) = relation.and_then(|id| self.schema.relation(id)) {

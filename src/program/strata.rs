@@ -152,7 +152,10 @@ fn unstratified(read: &Read, reads: &[Read], schema: &Schema) -> Diagnostic {
         ""
     };
     let what = if read.head == read.body {
-        format!("read another relation than {} here", name(read.body))
+        format!(
+            "read a relation here that does not need {}, neither itself nor through others",
+            name(read.body)
+        )
     } else {
         format!(
             "base {} or {} on relations that do not lead back to the other",

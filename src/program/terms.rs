@@ -290,8 +290,8 @@ impl<'e> Resolver<'_, 'e> {
                 .with_help(if position == Position::Head {
                     "bind its value to a variable by `=` in the body, and name that variable in the head"
                 } else {
-                    "derive the index of the requests where the test holds into a helper relation, as in \
-                     `Helper(i) :- Actions(i, a), …`, and write `!Helper(i)` here"
+                    "derive the index of the actions where the test holds into a helper relation, as in \
+                     `.decl Helper(i: unsigned)` and `Helper(i) :- Actions(i, a), …`, and write `!Helper(i)` here"
                 });
             self.findings.push(finding);
         }

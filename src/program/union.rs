@@ -78,7 +78,8 @@ pub(crate) fn own_relation(outer: &[String], recursive: Option<&str>) -> String 
     };
     let (are, them) = if outer.len() == 1 { ("is", "it a column") } else { ("are", "them columns") };
     format!(
-        "{own}; {} {are} used from outside: make {them} of that relation too, bound in each of its rules {binder}",
+        "{own}; {} {are} used from outside: make {them} of that relation too, bound in each of its rules {binder} and \
+         that holds every value it is asked for",
         outer.join(", ")
     )
 }

@@ -1,9 +1,11 @@
-//! One event in the keys of Google's libraries to an [`Event`].
+//! One event to an [`Event`]: the keys that Google's libraries and the Rust library share, and those of each.
 
 use crate::json::Json;
-use crate::recording::event::{Actions, Compaction, Event, ToolConfirmation};
-use crate::recording::fields::{Fields, Wrong, is_hollow, join, shown};
+use crate::recording::event::{Actions, Compaction, Event, Part, ToolConfirmation};
+use crate::recording::fields::{Fields, Wrong, is_blank, is_hollow, join, shown};
 use crate::recording::part;
+use crate::recording::reading::Dialect;
+use crate::recording::request;
 use crate::recording::time;
 use crate::recording::{Parts, StopKind};
 
@@ -26,6 +28,7 @@ const READ: &[&str] = &[
     "output",
     "inputTranscription",
     "outputTranscription",
+    "requestedInput",
 ];
 
 /// The keys of an event that describe how it was made and carry nothing from one message to the next.
@@ -49,6 +52,17 @@ const SILENT: &[&str] = &[
     "environmentId",
     "sessionId",
     "nodePath",
+    "route",
+    "routes",
+];
+
+/// Further keys of the Rust library.
+const RUST: &[&str] = &[
+    "llmRequest",
+    "eventMetadata",
+    "providerMetadata",
+    "gcp.vertex.agent.llm_request",
+    "gcp.vertex.agent.llm_response",
 ];
 
 /// The keys of an event that bring text from outside past its parts.
@@ -67,8 +81,21 @@ const ACTIONS: &[&str] = &[
     "agentState",
 ];
 
-const SILENT_ACTIONS: &[&str] =
-    &["skipSummarization", "transferReason", "endOfAgent", "renderUiWidgets", "route", "setModelResponse"];
+const SILENT_ACTIONS: &[&str] = &[
+    "skipSummarization",
+    "transferReason",
+    "endOfAgent",
+    "renderUiWidgets",
+    "route",
+    "setModelResponse",
+    "deletedArtifactIds",
+];
+
+/// Further keys of the Rust library.
+const RUST_ACTIONS: &[&str] = &["toolConfirmation", "toolConfirmationDecision"];
+
+/// What stands in place of a value of state that is removed, in Java as such, in Kotlin as the only key of an object.
+const REMOVED: &str = "__ADK_SENTINEL_REMOVED__";
 
 const CONTENT: &[&str] = &["parts", "role"];
 
@@ -77,6 +104,26 @@ const CONTENT: &[&str] = &["parts", "role"];
 pub(crate) struct Ignored {
     names: Vec<String>,
     seen: std::collections::BTreeSet<String>,
+    /// How many events hold a request to a model that cannot be read.
+    pub(crate) requests: usize,
+}
+
+/// How events are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Manner {
+    pub(crate) dialect: Dialect,
+    pub(crate) parts: Parts,
+}
+
+impl Manner {
+    fn known(self, keys: &[&[&'static str]], rust: &[&'static str]) -> Vec<&'static str> {
+        let mut known = keys.concat();
+        match self.dialect {
+            Dialect::Adk | Dialect::Vertex => {}
+            Dialect::Rust => known.extend(rust),
+        }
+        known
+    }
 }
 
 impl Ignored {
@@ -104,8 +151,13 @@ pub(crate) fn is_partial(json: &Json) -> bool {
 }
 
 /// Reads one event.
-pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignored) -> Result<Event, Wrong> {
-    let known = [READ, SILENT, OUTSIDE].concat();
+pub(crate) fn event(
+    json: &Json,
+    index: usize,
+    manner: Manner,
+    ignored: &mut Ignored,
+) -> Result<Event, Wrong> {
+    let known = manner.known(&[READ, SILENT, OUTSIDE], RUST);
     let fields = Fields::new(json, "", &known)?;
     if READ.iter().all(|key| fields.value(key).is_none()) {
         return Err(Wrong::new(StopKind::BadShape, "the object has no field of an event".to_owned()));
@@ -124,23 +176,32 @@ pub(crate) fn event(json: &Json, index: usize, parts: Parts, ignored: &mut Ignor
             ignored.note(&join("content", key));
         }
         event.role = content.text("role")?;
-        event.parts = part::parts(content.list("parts")?, &content.place("parts"), parts)?;
+        event.parts = parts(&content, manner)?;
         event.has_content = !event.parts.is_empty();
     }
-    let known = [ACTIONS, SILENT_ACTIONS].concat();
+    if manner.dialect == Dialect::Rust {
+        let (request, unread) = request::of(&fields);
+        event.model_request = request;
+        ignored.requests += usize::from(unread);
+        event.custom_metadata = event_metadata(&fields)?.or(event.custom_metadata);
+    }
+    let known = manner.known(&[ACTIONS, SILENT_ACTIONS], RUST_ACTIONS);
     if let Some(fields) = fields.object("actions", &known)? {
         for (key, _) in fields.others(&known) {
             ignored.note(&join("actions", key));
         }
         event.has_actions = true;
-        event.actions = actions(&fields, parts)?;
+        event.actions = actions(&fields, manner)?;
     }
     Ok(event)
 }
 
+fn parts(content: &Fields<'_>, manner: Manner) -> Result<Vec<Part>, Wrong> {
+    part::parts(content.list("parts")?, &content.place("parts"), manner.dialect, manner.parts)
+}
+
 fn said_about(fields: &Fields<'_>) -> Result<Event, Wrong> {
     let node = fields.object("nodeInfo", &["path"])?;
-    let custom = fields.entries("customMetadata")?;
     Ok(Event {
         id: fields.text("id")?,
         invocation_id: fields.text("invocationId")?,
@@ -152,11 +213,36 @@ fn said_about(fields: &Fields<'_>) -> Result<Event, Wrong> {
         error_message: fields.text("errorMessage")?,
         node_path: node.map_or(Ok(String::new()), |node| node.text("path"))?,
         isolation_scope: fields.text("isolationScope")?,
-        custom_metadata: fields.value("customMetadata").filter(|_| !custom.is_empty()).cloned(),
+        custom_metadata: metadata(fields)?,
         output: fields.value("output").cloned(),
         transcriptions: transcriptions(fields)?,
+        requested_input: fields.value("requestedInput").filter(|value| !is_hollow(value)).cloned(),
         ..Event::default()
     })
+}
+
+/// An object of user data; in Java a list of objects, each with the `key` of one entry.
+fn metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
+    let value = fields.value("customMetadata");
+    if let Some(Json::Array(items)) = value {
+        if items.iter().any(|item| item.field("key").and_then(Json::text).is_none()) {
+            return Err(Wrong::shape(
+                &fields.place("customMetadata"),
+                "an object or a list of entries with a key",
+            ));
+        }
+    } else {
+        fields.entries("customMetadata")?;
+    }
+    Ok(value.filter(|value| !is_blank(value)).cloned())
+}
+
+/// What the Rust library has for `customMetadata`, without the exchange with the model.
+fn event_metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
+    let entries = fields.entries("eventMetadata")?;
+    let own: Vec<_> =
+        entries.iter().filter(|(key, _)| !key.starts_with("gcp.vertex.agent.")).cloned().collect();
+    Ok((!own.is_empty()).then_some(Json::Object(own)))
 }
 
 fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Wrong> {
@@ -186,21 +272,40 @@ fn no_text_outside_parts(fields: &Fields<'_>, key: &str) -> Result<(), Wrong> {
     Err(Wrong::new(StopKind::UnsupportedPart, text))
 }
 
-fn actions(fields: &Fields<'_>, parts: Parts) -> Result<Actions, Wrong> {
+fn actions(fields: &Fields<'_>, manner: Manner) -> Result<Actions, Wrong> {
     no_text_outside_parts(fields, "agentState")?;
-    let state = fields.entries("stateDelta")?;
+    let (removed, state): (Vec<_>, Vec<_>) =
+        fields.entries("stateDelta")?.iter().partition(|(_, value)| is_removed(value));
     let rewind = fields.text("rewindBeforeInvocationId")?;
     let auth = fields.entries("requestedAuthConfigs")?;
     Ok(Actions {
-        state_delta: state.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        state_delta: state.into_iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+        state_removed: removed.into_iter().map(|(key, _)| key.to_string()).collect(),
         artifact_delta: artifacts(fields)?,
         transfer_to_agent: transfer(fields)?,
         escalate: fields.flag("escalate")?,
-        requested_confirmations: confirmations(fields)?,
+        requested_confirmations: match manner.dialect {
+            Dialect::Adk | Dialect::Vertex => confirmations(fields)?,
+            Dialect::Rust => [confirmations(fields)?, confirmation(fields)?].concat(),
+        },
         requested_auth: auth.iter().map(|(key, _)| key.to_string()).collect(),
-        compaction: compaction(fields, parts)?,
+        confirmation_decision: match manner.dialect {
+            Dialect::Adk | Dialect::Vertex => None,
+            Dialect::Rust => decision(fields)?,
+        },
+        compaction: compaction(fields, manner)?,
         rewind_before: (!rewind.is_empty()).then_some(rewind),
     })
+}
+
+fn is_removed(value: &Json) -> bool {
+    match value {
+        Json::Text(text) => &**text == REMOVED,
+        Json::Object(members) => {
+            matches!(members.as_slice(), [(key, Json::Bool(true))] if &**key == REMOVED)
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) => false,
+    }
 }
 
 fn transfer(fields: &Fields<'_>) -> Result<String, Wrong> {
@@ -250,7 +355,23 @@ fn confirmations(fields: &Fields<'_>) -> Result<Vec<(String, ToolConfirmation)>,
     Ok(asked)
 }
 
-fn compaction(fields: &Fields<'_>, parts: Parts) -> Result<Option<Compaction>, Wrong> {
+/// The one call that the Rust library waits for. A call without an id stays unnamed.
+fn confirmation(fields: &Fields<'_>) -> Result<Vec<(String, ToolConfirmation)>, Wrong> {
+    let asked = fields.object("toolConfirmation", &["toolName", "functionCallId", "args"])?;
+    let call = asked.map(|asked| asked.text("functionCallId")).transpose()?;
+    Ok(call.map(|call| (call, ToolConfirmation::default())).into_iter().collect())
+}
+
+fn decision(fields: &Fields<'_>) -> Result<Option<bool>, Wrong> {
+    match fields.text("toolConfirmationDecision")?.as_str() {
+        "" => Ok(None),
+        "approve" => Ok(Some(true)),
+        "deny" => Ok(Some(false)),
+        _ => Err(Wrong::shape(&fields.place("toolConfirmationDecision"), "`approve` or `deny`")),
+    }
+}
+
+fn compaction(fields: &Fields<'_>, manner: Manner) -> Result<Option<Compaction>, Wrong> {
     let known = ["startTimestamp", "endTimestamp", "compactedContent"];
     let Some(fields) = fields.object("compaction", &known)? else { return Ok(None) };
     if known.iter().all(|key| fields.value(key).is_none()) {
@@ -258,8 +379,7 @@ fn compaction(fields: &Fields<'_>, parts: Parts) -> Result<Option<Compaction>, W
     }
     let content = fields.object("compactedContent", CONTENT)?;
     let parts = match content {
-        Some(content) => part::parts(content.list("parts")?, &content.place("parts"), parts)
-            .map_err(|wrong| Wrong { part: None, ..wrong })?,
+        Some(content) => parts(&content, manner).map_err(|wrong| Wrong { part: None, ..wrong })?,
         None => Vec::new(),
     };
     Ok(Some(Compaction {

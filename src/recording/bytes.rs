@@ -1,4 +1,26 @@
-//! Base64 to bytes, and back.
+//! Base64, or a list of numbers, to bytes; and bytes to base64.
+
+use crate::json::Json;
+
+/// The bytes of a value in any of the forms in which libraries write them: base64, numbers from 0 to 255, numbers from -128
+/// to 127. None where it is none of these.
+pub(crate) fn bytes(value: &Json) -> Option<Vec<u8>> {
+    let items = match value {
+        Json::Text(text) => return base64(text),
+        Json::Array(items) => items,
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => return None,
+    };
+    let number = |item: &Json| match item {
+        Json::Number(digits) => digits.parse::<i16>().ok().filter(|number| (-128..=255).contains(number)),
+        _ => None,
+    };
+    let numbers: Vec<i16> = items.iter().map(number).collect::<Option<_>>()?;
+    // No library writes both: -1 beside 255 has two readings for one byte.
+    if numbers.iter().any(|number| *number < 0) && numbers.iter().any(|number| *number > 127) {
+        return None;
+    }
+    Some(numbers.into_iter().map(|number| number.to_be_bytes()).map(|[_, low]| low).collect())
+}
 
 /// Decodes base64 in the standard or the URL-safe alphabet, with or without padding; none where it is neither.
 pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
@@ -59,6 +81,23 @@ mod tests {
         {
             assert_eq!(to_base64(bytes), text);
             assert_eq!(base64(text).as_deref(), Some(bytes));
+        }
+    }
+
+    #[test]
+    fn numbers_of_either_sign() {
+        let rows: [(&str, Option<&[u8]>); 8] = [
+            ("[137, 80, 0, 255]", Some(&[137, 80, 0, 255])),
+            ("[-119, 80, 0, -1]", Some(&[137, 80, 0, 255])),
+            ("[]", Some(&[])),
+            ("[-1, 255]", None),
+            ("[256]", None),
+            ("[-129]", None),
+            ("[1.0]", None),
+            ("{}", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(bytes(&crate::json::parse(text).unwrap()).as_deref(), expected, "{text}");
         }
     }
 

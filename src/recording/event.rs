@@ -37,12 +37,16 @@ pub struct Event {
     pub node_path: String,
     /// `isolationScope`; empty for none.
     pub isolation_scope: String,
-    /// `customMetadata`, as written.
+    /// `customMetadata`, as written: an object, or in Java a list of objects with a `key` each.
     pub custom_metadata: Option<Json>,
     /// `output` of a workflow node, as written.
     pub output: Option<Json>,
     /// `inputTranscription.text`, `outputTranscription.text`; live speech, outside parts.
     pub transcriptions: Vec<String>,
+    /// `requestedInput` of a workflow node that asks a person, as written; outside parts.
+    pub requested_input: Option<Json>,
+    /// The request that the model answered with this event, exactly as it was sent; only the Rust library records it.
+    pub model_request: Option<Json>,
 }
 
 impl Event {
@@ -50,10 +54,11 @@ impl Event {
     #[must_use]
     pub fn came_through_agent(&self) -> bool {
         match &self.custom_metadata {
-            Some(Json::Object(fields)) => {
-                fields.iter().any(|(key, _)| key.to_ascii_lowercase().starts_with("a2a"))
+            Some(Json::Object(fields)) => fields.iter().any(|(key, _)| is_a2a(key)),
+            Some(Json::Array(items)) => {
+                items.iter().filter_map(|item| item.field("key").and_then(Json::text)).any(is_a2a)
             }
-            _ => false,
+            Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_)) | None => false,
         }
     }
 
@@ -73,6 +78,11 @@ impl Event {
             Author::Framework
         }
     }
+}
+
+/// Whether a key of metadata belongs to the agent-to-agent channel.
+fn is_a2a(key: &str) -> bool {
+    key.to_ascii_lowercase().starts_with("a2a")
 }
 
 /// Who wrote an event.
@@ -134,6 +144,8 @@ pub enum PartKind {
 pub struct Actions {
     /// `stateDelta`, key and value as written, in order.
     pub state_delta: Vec<(String, Json)>,
+    /// The keys that `stateDelta` removes, in order: Java and Kotlin mark them.
+    pub state_removed: Vec<String>,
     /// `artifactDelta`: file name and version.
     pub artifact_delta: Vec<(String, i64)>,
     /// `transferToAgent`; empty for none.
@@ -144,6 +156,9 @@ pub struct Actions {
     pub requested_confirmations: Vec<(String, ToolConfirmation)>,
     /// `requestedAuthConfigs`: the call ids; the configurations hold secrets and are not kept.
     pub requested_auth: Vec<String>,
+    /// `tool_confirmation_decision` of the Rust library: whether the program around the agent let the calls run that this
+    /// event answers. Whom it asked is not recorded.
+    pub confirmation_decision: Option<bool>,
     /// `compaction`: what replaces older events.
     pub compaction: Option<Compaction>,
     /// `rewindBeforeInvocationId`

@@ -1,6 +1,6 @@
 //! The schema keys of one object, in either spelling.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use crate::json::Json;
 use crate::recording::StopKind;
@@ -29,8 +29,16 @@ impl Wrong {
 #[derive(Debug)]
 pub(crate) struct Fields<'a> {
     place: String,
-    /// Key in camelCase to the key as written and its value.
-    values: BTreeMap<String, (&'a str, &'a Json)>,
+    /// Sorted by their keys.
+    members: Vec<Member<'a>>,
+}
+
+#[derive(Debug)]
+struct Member<'a> {
+    /// In camelCase.
+    key: Cow<'a, str>,
+    written: &'a str,
+    value: &'a Json,
 }
 
 impl<'a> Fields<'a> {
@@ -39,41 +47,49 @@ impl<'a> Fields<'a> {
     /// Refused: what is no object, one field in both spellings, and a key that differs from a known one in its capitals
     /// or underscores alone, since another reader might take it for that one.
     pub(crate) fn new(json: &'a Json, place: &str, known: &[&str]) -> Result<Self, Wrong> {
-        let Json::Object(members) = json else { return Err(Wrong::shape(place, "an object")) };
-        let mut values: BTreeMap<String, (&str, &Json)> = BTreeMap::new();
-        for (written, value) in members {
+        let Json::Object(written) = json else { return Err(Wrong::shape(place, "an object")) };
+        let mut members: Vec<Member<'_>> = Vec::with_capacity(written.len());
+        for (written, value) in written {
             let key = camel(written);
-            let is_known = known.contains(&key.as_str());
-            if !is_known && is_lookalike(written, known) {
+            if !known.contains(&&*key) && is_lookalike(written, known) {
                 let text = format!("`{}` is no spelling of a key that is known here", join(place, written));
                 return Err(Wrong::new(StopKind::BadShape, text));
             }
-            if let Some((first, _)) = values.insert(key, (written, value))
-                && is_known
-            {
-                let text = format!(
-                    "`{}` stands there twice, as `{}` and as `{}`",
-                    join(place, first),
-                    shown(first),
-                    shown(written)
-                );
-                return Err(Wrong::new(StopKind::DuplicateKey, text));
-            }
+            members.push(Member { key, written, value });
         }
-        Ok(Self { place: place.to_owned(), values })
+        members.sort_by(|a, b| a.key.cmp(&b.key));
+        let twice = |pair: &&[Member<'_>]| match pair {
+            [first, second] => first.key == second.key && known.contains(&&*first.key),
+            _ => false,
+        };
+        if let Some([first, second]) = members.windows(2).find(twice) {
+            let text = format!(
+                "`{}` stands there twice, as `{}` and as `{}`",
+                join(place, first.written),
+                shown(first.written),
+                shown(second.written)
+            );
+            return Err(Wrong::new(StopKind::DuplicateKey, text));
+        }
+        Ok(Self { place: place.to_owned(), members })
+    }
+
+    fn member(&self, key: &str) -> Option<&Member<'a>> {
+        let found = self.members.binary_search_by(|member| (*member.key).cmp(key)).ok()?;
+        self.members.get(found)
     }
 
     /// The keys as written, with their values, that are neither null nor `known`.
     pub(crate) fn others(&self, known: &[&str]) -> impl Iterator<Item = (&'a str, &'a Json)> {
-        self.values
+        self.members
             .iter()
-            .filter(|(key, (_, value))| **value != Json::Null && !known.contains(&key.as_str()))
-            .map(|(_, member)| *member)
+            .filter(|member| *member.value != Json::Null && !known.contains(&&*member.key))
+            .map(|member| (member.written, member.value))
     }
 
     /// The value of a key; none where it is null.
     pub(crate) fn value(&self, key: &str) -> Option<&'a Json> {
-        self.values.get(key).map(|(_, value)| *value).filter(|value| **value != Json::Null)
+        self.member(key).map(|member| member.value).filter(|value| **value != Json::Null)
     }
 
     /// Where the object itself stands.
@@ -83,7 +99,7 @@ impl<'a> Fields<'a> {
 
     /// Where the value of a key stands, in the spelling of the document.
     pub(crate) fn place(&self, key: &str) -> String {
-        join(&self.place, self.values.get(key).map_or(key, |(written, _)| written))
+        join(&self.place, self.member(key).map_or(key, |member| member.written))
     }
 
     /// A text; empty where absent.
@@ -153,20 +169,25 @@ pub(crate) fn is_hollow(value: &Json) -> bool {
 
 /// A path with one more step, the key cut to what a message can carry.
 pub(crate) fn join(place: &str, key: &str) -> String {
-    if place.is_empty() { shown(key) } else { format!("{place}.{}", shown(key)) }
+    let key = shown(key);
+    if place.is_empty() { key } else { [place, ".", &key].concat() }
 }
 
 /// A key or path cut to what a message can carry, on one line.
 pub(crate) fn shown(text: &str) -> String {
+    if text.len() <= 160 && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let short: String = text.chars().take(160).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if short.len() < text.len() && text.chars().nth(160).is_some() { format!("{short}…") } else { short }
 }
 
 /// A key in camelCase: `long_running_tool_ids` as `longRunningToolIds`. Other spellings stay as they are.
-pub(crate) fn camel(key: &str) -> String {
+pub(crate) fn camel(key: &str) -> Cow<'_, str> {
     let snake = key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    if !snake || key.starts_with('_') || key.ends_with('_') || key.contains("__") {
-        return key.to_owned();
+    let plain = !key.contains('_') || !snake;
+    if plain || key.starts_with('_') || key.ends_with('_') || key.contains("__") {
+        return Cow::Borrowed(key);
     }
     let mut out = String::with_capacity(key.len());
     let mut upper = false;
@@ -178,7 +199,7 @@ pub(crate) fn camel(key: &str) -> String {
             upper = false;
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 fn is_lookalike(key: &str, known: &[&str]) -> bool {

@@ -11,6 +11,7 @@ mod fields;
 mod part;
 mod pickle;
 mod reading;
+mod request;
 mod adk;
 mod scan;
 mod session;
@@ -18,6 +19,8 @@ mod shape;
 mod skim;
 mod strict;
 mod time;
+mod untagged;
+mod vertex;
 
 pub use event::{Actions, Author, Event, Part, PartKind, ToolConfirmation};
 

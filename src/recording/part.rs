@@ -1,9 +1,11 @@
-//! `content.parts` to parts.
+//! `content.parts` to parts; here those whose kind is their key.
 
 use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{Part, PartKind};
 use crate::recording::fields::{Fields, Wrong, is_blank, join};
+use crate::recording::reading::Dialect;
+use crate::recording::untagged;
 use crate::recording::{Parts, StopKind};
 
 const PART: &[&str] = &["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
@@ -14,10 +16,14 @@ const RESPONSE: &[&str] = &["id", "name", "response"];
 const MAX_INLINE: usize = 10_000_000;
 
 /// Reads a list of parts that stands at `place`.
-pub(crate) fn parts(items: &[Json], place: &str, read: Parts) -> Result<Vec<Part>, Wrong> {
+pub(crate) fn parts(items: &[Json], place: &str, dialect: Dialect, read: Parts) -> Result<Vec<Part>, Wrong> {
     let mut parts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let part = part(item, &format!("{place}[{index}]"), read);
+        let place = format!("{place}[{index}]");
+        let part = match dialect {
+            Dialect::Adk | Dialect::Vertex => part(item, &place, read),
+            Dialect::Rust => untagged::part(item, &place, read),
+        };
         parts.push(part.map_err(|wrong| Wrong { part: Some(index), ..wrong })?);
     }
     Ok(parts)
@@ -58,13 +64,12 @@ fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
 }
 
 fn signature(fields: &Fields<'_>) -> Result<Option<Vec<u8>>, Wrong> {
-    let text = fields.text("thoughtSignature")?;
-    if text.is_empty() {
+    let Some(value) = fields.value("thoughtSignature").filter(|value| !is_blank(value)) else {
         return Ok(None);
-    }
-    match bytes::base64(&text) {
+    };
+    match bytes::bytes(value) {
         Some(bytes) => Ok(Some(bytes)),
-        None => Err(Wrong::shape(&fields.place("thoughtSignature"), "base64")),
+        None => Err(Wrong::shape(&fields.place("thoughtSignature"), "base64 or a list of bytes")),
     }
 }
 
@@ -94,7 +99,7 @@ fn supported(fields: &Fields<'_>, known: &[&str]) -> Result<(), Wrong> {
     }
 }
 
-fn unsupported(place: &str, key: &str, value: &Json) -> Wrong {
+pub(crate) fn unsupported(place: &str, key: &str, value: &Json) -> Wrong {
     let place = join(place, key);
     if inline_size(value) > MAX_INLINE {
         let text = format!("`{place}` holds more than {MAX_INLINE} bytes of inline data");
@@ -126,7 +131,7 @@ mod tests {
     fn stop_of(text: &str) -> (StopKind, Option<usize>, String) {
         let json = crate::json::parse(text).unwrap();
         let Json::Array(items) = json else { panic!("not a list") };
-        let wrong = parts(&items, "parts", Parts::Supported).unwrap_err();
+        let wrong = parts(&items, "parts", Dialect::Adk, Parts::Supported).unwrap_err();
         (wrong.kind, wrong.part, wrong.text)
     }
 
@@ -156,7 +161,7 @@ mod tests {
         let text = r#"{"text": "x", "inlineData": null, "videoMetadata": {}, "thought": null,
             "functionCall": null}"#;
         let json = crate::json::parse(text).unwrap();
-        let read = parts(&[json], "parts", Parts::Supported).unwrap();
+        let read = parts(&[json], "parts", Dialect::Adk, Parts::Supported).unwrap();
         let kinds: Vec<_> = read.into_iter().map(|part| part.kind).collect();
         assert_eq!(kinds, [PartKind::Text("x".to_owned())]);
     }
@@ -168,7 +173,7 @@ mod tests {
             let inline = Json::Object(vec![("data".into(), text)]);
             Json::Object(vec![("inlineData".into(), inline)])
         };
-        let kind = |part: Json| parts(&[part], "parts", Parts::Supported).unwrap_err().kind;
+        let kind = |part: Json| parts(&[part], "parts", Dialect::Adk, Parts::Supported).unwrap_err().kind;
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
     }

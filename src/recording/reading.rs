@@ -1,13 +1,15 @@
 //! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::json::Json;
-use crate::recording::adk::{self, Ignored};
+use crate::recording::adk::{self, Ignored, Manner};
 use crate::recording::event::{Actions, Event};
 use crate::recording::fields::{Wrong, shown};
 use crate::recording::skim;
-use crate::recording::{Form, Notice, Options, Parts, Recording, Stop, StopKind, UnreadCall};
+use crate::recording::vertex;
+use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
 
 /// How the events of a recording are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,6 +17,10 @@ pub(crate) enum Dialect {
     /// Google's libraries: camelCase or snake_case keys, a part's kind by its key.
     #[default]
     Adk,
+    /// The Rust library: snake_case keys, and parts that say their kind by what they hold.
+    Rust,
+    /// Rows of the Vertex AI session service, which hold an event in the keys of Google's libraries.
+    Vertex,
 }
 
 /// The names of a session, as far as its recording says them.
@@ -54,8 +60,8 @@ impl Unread {
         Self { wrong, id, text: json.ordinary().into_bytes() }
     }
 
-    fn calls(&self, index: usize) -> Vec<UnreadCall> {
-        let calls = skim::calls_of(&String::from_utf8_lossy(&self.text), index).into_iter();
+    fn calls(&self, index: usize, dialect: Dialect) -> Vec<UnreadCall> {
+        let calls = skim::calls_of(&String::from_utf8_lossy(&self.text), index, dialect).into_iter();
         calls.map(|call| UnreadCall { event_id: self.id.clone(), ..call }).collect()
     }
 }
@@ -67,7 +73,7 @@ pub(crate) fn of_rows(
     rows: impl IntoIterator<Item = Result<Json, Unread>>,
     options: &Options,
 ) -> Recording {
-    let mut reading = Reading::new(dialect, options.parts);
+    let mut reading = Reading::new(Manner { dialect, parts: options.parts });
     let mut stop = None;
     let mut calls = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
@@ -80,7 +86,7 @@ pub(crate) fn of_rows(
             Ok(json) => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
             Err(unread) => unread,
         };
-        calls.extend(unread.calls(index));
+        calls.extend(unread.calls(index, dialect));
         stop.get_or_insert_with(|| stop_of(unread.wrong, Some(index), unread.id));
     }
     reading.recording(form, names, stop, calls)
@@ -93,8 +99,7 @@ pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> S
 /// Events that were read one after another.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    dialect: Dialect,
-    parts: Parts,
+    manner: Manner,
     events: Vec<Event>,
     /// Id of an event to its place in `events`.
     places: BTreeMap<String, usize>,
@@ -105,19 +110,22 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// A reading that has met nothing yet.
-    pub(crate) fn new(dialect: Dialect, parts: Parts) -> Self {
-        Self { dialect, parts, ..Self::default() }
+    pub(crate) fn new(manner: Manner) -> Self {
+        Self { manner, ..Self::default() }
     }
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
-        if adk::is_partial(json) {
+        let json = match self.manner.dialect {
+            Dialect::Adk => Cow::Borrowed(json),
+            Dialect::Rust => once(json),
+            Dialect::Vertex => Cow::Owned(vertex::event(json, &mut self.ignored)?),
+        };
+        if adk::is_partial(&json) {
             self.partial += 1;
             return Ok(());
         }
-        let event = match self.dialect {
-            Dialect::Adk => adk::event(json, index, self.parts, &mut self.ignored)?,
-        };
+        let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
         self.keep(event)
     }
 
@@ -183,10 +191,26 @@ impl Reading {
         if self.repeated > 0 {
             say("repeated_events", format!("equal events of one id left out: {}", self.repeated));
         }
+        if self.ignored.requests > 0 {
+            let count = self.ignored.requests;
+            say("unread_requests", format!("requests to models that cannot be read were ignored: {count}"));
+        }
         if let Some(names) = self.ignored.listed() {
             say("unknown_keys", format!("fields that are not known were ignored: {names}"));
         }
         notices
+    }
+}
+
+/// The event without `invocationId`, where that repeats `invocation_id`: older versions of the Rust library write both.
+fn once(json: &Json) -> Cow<'_, Json> {
+    let id = json.field("invocationId");
+    match json {
+        Json::Object(members) if id.is_some() && id == json.field("invocation_id") => {
+            let kept = members.iter().filter(|(key, _)| &**key != "invocationId");
+            Cow::Owned(Json::Object(kept.cloned().collect()))
+        }
+        _ => Cow::Borrowed(json),
     }
 }
 

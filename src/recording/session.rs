@@ -1,9 +1,9 @@
 //! The slots of a file to a recording: each is read strictly, until one is at fault.
 
 use crate::json::Json;
-use crate::recording::adk::Ignored;
+use crate::recording::adk::{Ignored, Manner};
 use crate::recording::fields::{Fields, Wrong, camel};
-use crate::recording::reading::{Dialect, Names, Reading, stop_of};
+use crate::recording::reading::{Names, Reading, stop_of};
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::shape::Layout;
 use crate::recording::skim;
@@ -15,7 +15,7 @@ const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUp
 
 /// Reads the events of a file that was recognised.
 pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Recording {
-    let mut reading = Reading::new(Dialect::Adk, options.parts);
+    let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
     let around = around(bytes, layout, &mut reading.ignored);
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
@@ -25,7 +25,7 @@ pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Reco
     let mut unread_calls = Vec::new();
     if let Some(halt) = halt {
         let rest = [layout.slots.get(halt.from..).unwrap_or_default(), &layout.doubled].concat();
-        let events = skim::events(bytes, &rest, halt.from);
+        let events = skim::events(bytes, &rest, halt.from, layout.dialect);
         let id = events.first().filter(|_| halt.event.is_some()).map(|event| event.id.clone());
         stop = Some(stop_of(halt.wrong, halt.event, id.unwrap_or_default()));
         unread_calls = skim::calls(events);

@@ -3,16 +3,17 @@
 use crate::recording::Form;
 use crate::recording::RecordingError;
 use crate::recording::fields::{camel, shown};
+use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
 
 /// What can be read, for every refusal.
-pub(crate) const ACCEPTED: &str =
-    "accepted are session documents, lists of events and events as JSON lines of the Python ADK, and session databases";
+pub(crate) const ACCEPTED: &str = "accepted are session documents, lists of events and events as JSON lines that an ADK library wrote, and session databases";
 
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) form: Form,
+    pub(crate) dialect: Dialect,
     pub(crate) slots: Vec<Slot>,
     /// Events of a second list under the same key: they are never read, since the doubled key stops the session.
     pub(crate) doubled: Vec<Slot>,
@@ -110,10 +111,10 @@ fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout
     if !named && slots.iter().take(1).all(|slot| !timed(bytes, *slot)) {
         return Err(not_yet("a golden file of `adk test`"));
     }
-    probe(bytes, &slots)?;
+    let dialect = probe(bytes, &slots)?;
     let doubled = lists.flat_map(|span| scan::elements(bytes, span.start)).collect();
     let list = list.unwrap_or(Span { start: end, end });
-    Ok(Layout { form: Form::Session, slots, doubled, list: Some(list) })
+    Ok(Layout { form: Form::Session, dialect, slots, doubled, list: Some(list) })
 }
 
 fn timed(bytes: &[u8], slot: Slot) -> bool {
@@ -167,9 +168,10 @@ fn list(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
         let seen = format!("this is no list of events: its first item has {}", first_keys(&members));
         return Err(unrecognised(bytes, seen));
     }
-    probe(bytes, &slots)?;
+    let dialect = probe(bytes, &slots)?;
     let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
-    Ok(Layout { form: Form::EventList, slots, doubled: Vec::new(), list: Some(Span { start: at, end }) })
+    let list = Some(Span { start: at, end });
+    Ok(Layout { form: Form::EventList, dialect, slots, doubled: Vec::new(), list })
 }
 
 /// Events one after another: one a line, or objects over many lines.
@@ -178,45 +180,34 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     let second = lines.get(1).and_then(|slot| bytes.get(slot.span.start));
     let one_a_line = lines.first().is_some_and(|slot| slot.whole) || matches!(second, None | Some(b'{'));
     let slots = if one_a_line { lines } else { scan::sequence(bytes, at) };
-    probe(bytes, &slots)?;
-    Ok(Layout { form: Form::EventLines, slots, doubled: Vec::new(), list: None })
+    let dialect = probe(bytes, &slots)?;
+    Ok(Layout { form: Form::EventLines, dialect, slots, doubled: Vec::new(), list: None })
 }
 
-/// Refuses the events of other libraries, by the first event that shows whose it is.
-fn probe(bytes: &[u8], slots: &[Slot]) -> Result<(), RecordingError> {
+/// Whose events they are, by the first that says a time. Refused are those that cannot be read yet.
+fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingError> {
     for slot in slots {
         let members = scan::members(bytes, slot.span.start);
-        if let Some(what) = foreign(bytes, &members) {
-            return Err(not_yet(what));
+        if let Some(keys) = pascal(&members) {
+            return Err(not_yet(format!("a recording with the field names of Go ({keys})")));
         }
-        if has(&members, "timestamp") {
-            break;
+        if has(&members, "timestamp") || has(&members, "rawEvent") {
+            return Ok(dialect(bytes, &members));
         }
     }
-    Ok(())
+    Ok(Dialect::Adk)
 }
 
-/// Whose event it is, if it is none of the Python library's.
-fn foreign(bytes: &[u8], members: &Members) -> Option<String> {
-    if let Some(keys) = pascal(members) {
-        return Some(format!("a recording with the field names of Go ({keys})"));
+/// The Vertex AI session service alone names an event by its place among others. The Rust library alone writes snake_case keys and times as
+/// text.
+fn dialect(bytes: &[u8], members: &Members) -> Dialect {
+    let name = members.iter().find(|(key, _)| key == "name").map(|(_, span)| scan::text(bytes, *span));
+    if has(members, "rawEvent") || name.is_some_and(|name| name.contains("/events/")) {
+        return Dialect::Vertex;
     }
-    let time = members.iter().find(|(key, _)| key == "timestamp").map(|(_, span)| span.of(bytes));
+    let timed = members.iter().any(|(key, span)| key == "timestamp" && bytes.get(span.start) == Some(&b'"'));
     let snake = members.iter().any(|(key, _)| key == "invocation_id");
-    if has(members, "rawEvent") || time.is_some_and(|time| time.starts_with(b"{")) {
-        return Some("a recording of the Vertex AI session service".to_owned());
-    }
-    match time {
-        Some([b'"', ..]) if snake => Some("a recording of the Rust library (its times are text)".to_owned()),
-        Some([b'"', ..]) => Some("a recording of the Go library (its times are text)".to_owned()),
-        Some(digits) if digits.len() > 11 && digits.iter().all(u8::is_ascii_digit) => Some(
-            "a recording of the JS, Java or Kotlin library (its times are whole milliseconds)".to_owned(),
-        ),
-        None if has(members, "groundingMetadata") && has(members, "usageMetadata") && !snake => {
-            Some("a body of the Go server (its events have no times)".to_owned())
-        }
-        Some(_) | None => None,
-    }
+    if timed && snake { Dialect::Rust } else { Dialect::Adk }
 }
 
 /// The first keys that Go writes when no other names are asked for.

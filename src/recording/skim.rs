@@ -6,6 +6,7 @@
 use crate::json;
 use crate::recording::UnreadCall;
 use crate::recording::fields::camel;
+use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
 
 /// Depth, inside an event, of the keys of a part: event, content, parts, part.
@@ -25,11 +26,11 @@ pub(crate) struct Skimmed {
 }
 
 /// The events of the slots, the first of which has the number `first`.
-pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize) -> Vec<Skimmed> {
+pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize, dialect: Dialect) -> Vec<Skimmed> {
     let mut events: Vec<Skimmed> = Vec::new();
     for slot in slots {
         let index = events.last().map_or(first, |event| event.index + 1);
-        let mut skim = Skim::new(bytes, *slot, index);
+        let mut skim = Skim::new(bytes, *slot, index, dialect);
         skim.run();
         events.append(&mut skim.events);
     }
@@ -37,8 +38,8 @@ pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize) -> Vec<Skimmed>
 }
 
 /// The calls of one event, which is the whole of the text and has this number.
-pub(crate) fn calls_of(text: &str, index: usize) -> Vec<UnreadCall> {
-    calls(events(text.as_bytes(), &[Slot::whole(0, text.len())], index))
+pub(crate) fn calls_of(text: &str, index: usize, dialect: Dialect) -> Vec<UnreadCall> {
+    calls(events(text.as_bytes(), &[Slot::whole(0, text.len())], index, dialect))
 }
 
 /// The calls of events, partial ones left out.
@@ -57,24 +58,44 @@ pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
     calls
 }
 
+/// A call whose keys stand loose in its part.
+struct Loose {
+    /// Where the part begins.
+    part: usize,
+    call: UnreadCall,
+    /// Whether a name or arguments were met: an id alone makes no call, since answers have one too.
+    named: bool,
+}
+
 struct Skim<'a> {
     bytes: &'a [u8],
     slot: Slot,
     at: usize,
-    depth: usize,
+    /// Where the brackets stand that are open.
+    open: Vec<usize>,
+    dialect: Dialect,
+    loose: Option<Loose>,
+    /// Where the whole event ends that a row of the Vertex AI session service holds.
+    raw_end: Option<usize>,
+    /// Whether a message was met in it, which then stands for that of the row.
+    raw: bool,
     pairs: Vec<(usize, usize)>,
     events: Vec<Skimmed>,
     current: Skimmed,
 }
 
 impl<'a> Skim<'a> {
-    fn new(bytes: &'a [u8], slot: Slot, index: usize) -> Self {
+    fn new(bytes: &'a [u8], slot: Slot, index: usize, dialect: Dialect) -> Self {
         let bytes = bytes.get(..slot.span.end).unwrap_or(bytes);
         Self {
             bytes,
             slot,
             at: slot.span.start,
-            depth: 0,
+            open: Vec::new(),
+            dialect,
+            loose: None,
+            raw_end: None,
+            raw: false,
             pairs: pairs(bytes, slot),
             events: Vec::new(),
             current: Skimmed { index, ..Skimmed::default() },
@@ -99,25 +120,42 @@ impl<'a> Skim<'a> {
                     self.at = literal.end;
                     if self.bytes.get(colon) == Some(&b':') {
                         self.at = scan::blanks(self.bytes, colon + 1);
-                        return Some((camel(&scan::text(self.bytes, literal)), self.at));
+                        return Some((camel(&scan::text(self.bytes, literal)).into_owned(), self.at));
                     }
                 }
-                b'{' | b'[' => self.step(self.depth + 1),
-                b'}' | b']' => self.step(self.depth.saturating_sub(1)),
+                b'{' | b'[' => {
+                    self.open.push(self.at);
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    self.open.pop();
+                    self.at += 1;
+                }
                 _ => self.at += 1,
             }
         }
         None
     }
 
-    fn step(&mut self, depth: usize) {
-        self.depth = depth;
-        self.at += 1;
-    }
-
     fn member(&mut self, key: &str, value: usize) {
-        let top = !self.slot.whole || self.depth == 1;
+        let top = !self.slot.whole || self.open.len() == 1;
+        let inside = usize::from(self.raw_end.is_some_and(|end| value < end));
+        let in_part = !self.slot.whole || self.open.len() == PART_DEPTH + inside;
+        let vertex = self.dialect == Dialect::Vertex && self.slot.whole;
+        let rust = self.dialect == Dialect::Rust && in_part;
         match key {
+            "name" | "args" if rust => self.loose_member(key, value),
+            "id" if rust && (self.slot.whole || self.is_loose()) => self.loose_member(key, value),
+            "rawEvent" if vertex && top => self.raw_end = self.close_of(value),
+            "content" if vertex && self.open.len() == 1 + inside && inside == 1 => {
+                self.current.calls.clear();
+                self.raw = true;
+            }
+            "content" if vertex && top && self.raw => self.jump(value),
+            "name" if vertex && top => {
+                let name = self.text_at(value);
+                self.current.id = name.rsplit('/').next().unwrap_or_default().to_owned();
+            }
             "content" if top => {
                 self.next_event(self.current.content);
                 self.current.content = true;
@@ -133,7 +171,7 @@ impl<'a> Skim<'a> {
             "partial" if top => {
                 self.current.partial |= self.bytes.get(value..value + 4) == Some(b"true");
             }
-            "functionCall" if !self.slot.whole || self.depth == PART_DEPTH => self.call(value),
+            "functionCall" if in_part => self.call(value),
             "args"
             | "response"
             | "functionResponse"
@@ -145,7 +183,10 @@ impl<'a> Skim<'a> {
             | "executableCode"
             | "codeExecutionResult"
             | "toolCall"
-            | "toolResponse" => self.jump(value),
+            | "toolResponse"
+            | "serverToolCall"
+            | "serverToolResponse"
+            | "toolConfirmation" => self.jump(value),
             _ => {}
         }
     }
@@ -165,6 +206,7 @@ impl<'a> Skim<'a> {
     }
 
     fn flush(&mut self) {
+        self.flush_loose();
         let index = self.current.index + 1;
         let next = Skimmed { index, ..Skimmed::default() };
         self.events.push(std::mem::replace(&mut self.current, next));
@@ -175,17 +217,10 @@ impl<'a> Skim<'a> {
             return;
         }
         let close = self.close_of(value);
-        let outer = self.depth;
-        let mut call = UnreadCall {
-            event: 0,
-            event_id: String::new(),
-            agent: String::new(),
-            call_id: String::new(),
-            tool: String::new(),
-            arguments: "{}".to_owned(),
-        };
+        let outer = self.open.len();
+        let mut call = unknown_call();
         self.at = value + 1;
-        self.depth = outer + 1;
+        self.open.push(value);
         loop {
             let before = self.at;
             let Some((key, value)) = self.next_key(close.unwrap_or(self.bytes.len())) else { break };
@@ -194,13 +229,37 @@ impl<'a> Skim<'a> {
                 self.at = before;
                 break;
             }
-            if self.depth == outer + 1 {
+            if self.open.len() == outer + 1 {
                 self.call_member(&mut call, &key, value);
             }
         }
         self.at = close.unwrap_or(self.at);
-        self.depth = outer;
+        // Brackets inside a call that is not closed may have closed those around it.
+        self.open.resize(outer, value);
         self.current.calls.push(call);
+    }
+
+    /// A key of a call that stands loose in its part.
+    fn loose_member(&mut self, key: &str, value: usize) {
+        if !self.is_loose() {
+            self.flush_loose();
+        }
+        let part = self.open.last().copied().unwrap_or(0);
+        let mut loose =
+            self.loose.take().unwrap_or_else(|| Loose { part, call: unknown_call(), named: false });
+        self.call_member(&mut loose.call, key, value);
+        loose.named |= key != "id";
+        self.loose = Some(loose);
+    }
+
+    /// Whether the object that is open is the part of the loose call.
+    fn is_loose(&self) -> bool {
+        self.loose.as_ref().is_some_and(|loose| self.open.last().copied().unwrap_or(0) == loose.part)
+    }
+
+    /// Ends a loose call.
+    fn flush_loose(&mut self) {
+        self.current.calls.extend(self.loose.take().filter(|loose| loose.named).map(|loose| loose.call));
     }
 
     fn call_member(&mut self, call: &mut UnreadCall, key: &str, value: usize) {
@@ -242,6 +301,18 @@ impl<'a> Skim<'a> {
     fn close_of(&self, open: usize) -> Option<usize> {
         let found = self.pairs.binary_search_by_key(&open, |(open, _)| *open).ok()?;
         self.pairs.get(found).map(|(_, close)| *close).filter(|close| *close > open)
+    }
+}
+
+/// A call of which nothing is known yet.
+fn unknown_call() -> UnreadCall {
+    UnreadCall {
+        event: 0,
+        event_id: String::new(),
+        agent: String::new(),
+        call_id: String::new(),
+        tool: String::new(),
+        arguments: "{}".to_owned(),
     }
 }
 

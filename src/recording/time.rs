@@ -17,8 +17,22 @@ pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
     match value {
         Json::Number(digits) => from_number(digits),
         Json::Text(text) => text.parse().ok(),
-        Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
+        Json::Object(_) => from_parts(value),
+        Json::Null | Json::Bool(_) | Json::Array(_) => None,
     }
+}
+
+/// `{seconds, nanos}`, where the seconds may be a text of digits.
+fn from_parts(parts: &Json) -> Option<Timestamp> {
+    let digits = |key: &str| match parts.field(key) {
+        Some(Json::Number(digits) | Json::Text(digits)) => Some(&**digits),
+        Some(Json::Null) | None => Some("0"),
+        Some(Json::Bool(_) | Json::Array(_) | Json::Object(_)) => None,
+    };
+    parts.field("seconds")?;
+    let seconds = scaled(digits("seconds")?, 9)?;
+    let time = seconds.checked_add(scaled(digits("nanos")?, 0)?)?;
+    Timestamp::from_nanosecond(time).ok()
 }
 
 /// Seconds, or milliseconds above [`MILLISECONDS_ABOVE`], with up to nine digits of a fraction of a second.
@@ -71,6 +85,21 @@ mod tests {
         ];
         for (number, time) in rows {
             assert_eq!(time_of(Some(&Json::Number(number.into()))), time, "{number}");
+        }
+    }
+
+    #[test]
+    fn seconds_and_nanoseconds_are_added() {
+        let rows = [
+            (r#"{"seconds": 1767000000, "nanos": 5}"#, "2025-12-29T09:20:00.000000005Z"),
+            (r#"{"seconds": "1767000000"}"#, "2025-12-29T09:20:00Z"),
+            (r#"{"seconds": 1767000000.0, "nanos": 500000000.0}"#, "2025-12-29T09:20:00.5Z"),
+            (r#"{"nanos": 5}"#, ""),
+            (r#"{"seconds": "soon"}"#, ""),
+            (r#"{"seconds": []}"#, ""),
+        ];
+        for (text, time) in rows {
+            assert_eq!(time_of(Some(&crate::json::parse(text).unwrap())), time, "{text}");
         }
     }
 

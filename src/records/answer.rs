@@ -7,6 +7,9 @@ use crate::records::Status;
 /// The framework's words where a call waits for a person.
 const PLACEHOLDER: &str = "This tool call requires confirmation, please approve or reject.";
 
+/// The framework's words where a tool goes on in the background.
+const STREAMING: &str = "The function is running asynchronously and the results are pending.";
+
 /// What the contents of a response show, whoever sent it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shows {
@@ -41,6 +44,9 @@ pub(crate) fn shows(response: &Json, tool: &str) -> Shows {
         return Shows::Placeholder;
     }
     let status = response.field("status").and_then(Json::text);
+    if fields.len() == 1 && status == Some(STREAMING) {
+        return Shows::Waiting;
+    }
     if status == Some("pending") || is_true(response.field("pending")) {
         return Shows::Waiting;
     }
@@ -148,6 +154,50 @@ mod tests {
             ),
             (r#"{"error":"error tool \"pay\" requires confirmation, please"}"#, Shows::Placeholder),
             (r#"{"error":"error tool \"other\" requires confirmation, please"}"#, Shows::Failure),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(shows(&crate::json::parse(text).unwrap(), "pay"), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_each_library_answers() {
+        let rows = [
+            // A tool that returned: nothing, text, a list, an agent's words.
+            (r#"{"result":null}"#, Shows::Result),
+            ("{}", Shows::Result),
+            (r#"{"result":42}"#, Shows::Result),
+            (r#"{"results":["a","b"]}"#, Shows::Result),
+            (r#"["a","b"]"#, Shows::Result),
+            (r#""a""#, Shows::Result),
+            ("null", Shows::Result),
+            (r#"{"response":"a"}"#, Shows::Result),
+            (r#"{"result":"Transfer queued"}"#, Shows::Result),
+            // One that did not.
+            (r#"{"error":"Error in tool 'pay': no such file"}"#, Shows::Failure),
+            (r#"{"error":"tool.internal: disk is gone"}"#, Shows::Failure),
+            (
+                r#"{"error":"Invoking `pay()` failed as the following mandatory input parameters are not present"}"#,
+                Shows::Failure,
+            ),
+            (
+                r#"{"error":"Invoking `pay()` failed as no tool with that name is available."}"#,
+                Shows::Failure,
+            ),
+            (r#"{"status":"error","message":"An internal error occurred.","more":1}"#, Shows::Failure),
+            // One that was not let run.
+            (r#"{"error":"This tool call is rejected."}"#, Shows::Failure),
+            (
+                r#"{"error":"This tool call is rejected by policy engine. Reason: mail leaves"}"#,
+                Shows::Failure,
+            ),
+            (r#"{"error":"error tool \"pay\" was rejected"}"#, Shows::Failure),
+            (r#"{"error":"Tool 'pay' execution denied by confirmation policy"}"#, Shows::Failure),
+            // One that still runs.
+            (
+                r#"{"status":"The function is running asynchronously and the results are pending."}"#,
+                Shows::Waiting,
+            ),
         ];
         for (text, expected) in rows {
             assert_eq!(shows(&crate::json::parse(text).unwrap(), "pay"), expected, "{text}");

@@ -69,6 +69,8 @@ fn actions(value: &Json) -> Actions {
     };
     Actions {
         state_delta: fields(value, "stateDelta"),
+        state_removed: Vec::new(),
+        confirmation_decision: None,
         artifact_delta: fields(value, "artifactDelta")
             .into_iter()
             .map(|(name, version)| (name, version.ordinary().parse().unwrap_or(0)))
@@ -124,6 +126,8 @@ fn event(index: usize, value: &Json) -> Event {
             .filter_map(|key| value.field(key))
             .map(|t| text(t, "text"))
             .collect(),
+        requested_input: given(value.field("requestedInput")),
+        model_request: None,
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Draft<'e> {
 pub(crate) enum Source<'e> {
     /// Text, a thought, a signature.
     Words,
-    /// `inputTranscription`, `outputTranscription`, `output`, `errorMessage`.
+    /// `inputTranscription`, `outputTranscription`, `output`, `requestedInput`, `errorMessage`.
     OutsideParts,
     /// A part of a compaction.
     Summary,
@@ -312,6 +312,9 @@ fn outside_parts<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), S
     if let Some(output) = event.output.as_ref().filter(|_| !event.has_content) {
         let contents = output.text().map_or_else(|| output.ordinary(), str::to_owned);
         add(contents, Some(vec![("output", Field::Value(output))]))?;
+    }
+    if let Some(input) = &event.requested_input {
+        add(input.ordinary(), Some(vec![("requested_input", Field::Value(input))]))?;
     }
     if !event.error_message.is_empty() {
         let mut fields = vec![("error_message", Field::Text(&event.error_message))];

@@ -166,7 +166,11 @@ impl Graph {
             Source::Answer(_) | Source::Summary => Role::Agent,
             Source::Words if self.is_handed_down(scene) => Role::Agent,
             Source::Words | Source::Call(_) if scene.writer == Author::Person => Role::User,
-            Source::OutsideParts if scene.event.output.is_some() || !scene.event.error_message.is_empty() => {
+            Source::OutsideParts
+                if scene.event.output.is_some()
+                    || scene.event.requested_input.is_some()
+                    || !scene.event.error_message.is_empty() =>
+            {
                 Role::Agent
             }
             Source::Words | Source::Call(_) | Source::OutsideParts => {
@@ -337,8 +341,11 @@ impl Graph {
     fn notice_peer(&mut self, scene: &Scene<'_>) {
         let actions = &scene.event.actions;
         let marks = actions.rewind_before.is_some() || actions.compaction.is_some();
+        if !scene.through && !marks {
+            return;
+        }
         let does = [
-            (!actions.state_delta.is_empty(), "state changes"),
+            (!actions.state_delta.is_empty() || !actions.state_removed.is_empty(), "state changes"),
             (!actions.artifact_delta.is_empty(), "files"),
             (!actions.requested_confirmations.is_empty(), "a request for approval, which does not count"),
             (marks, "a rewind or compaction, which does not count"),

@@ -5,7 +5,6 @@ use crate::lineage::Lineage;
 use crate::lineage::RecordId;
 use sha2::Digest as _;
 use sha2::Sha256;
-use std::fmt::Write as _;
 
 /// A truncated SHA-256.
 pub(crate) type Fingerprint = [u8; 16];
@@ -78,10 +77,12 @@ pub(crate) fn fingerprint(fields: &[&[u8]]) -> Fingerprint {
 
 /// Lower-case hexadecimal.
 pub(crate) fn hex(fingerprint: &Fingerprint) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = String::with_capacity(32);
     for byte in fingerprint {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
+        for four in [byte >> 4, byte & 15] {
+            out.push(char::from(DIGITS.get(usize::from(four)).copied().unwrap_or_default()));
+        }
     }
     out
 }

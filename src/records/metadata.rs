@@ -126,6 +126,11 @@ fn write_ascii(out: &mut String, text: &str) {
 }
 
 fn write_escaped(out: &mut String, text: &str) {
+    let plain = |byte: u8| matches!(byte, b' '..=0x7f) && byte != b'"' && byte != b'\\';
+    if text.bytes().all(plain) {
+        out.push_str(text);
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),

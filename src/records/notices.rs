@@ -3,6 +3,7 @@
 use crate::recording::Notice;
 use crate::source::is_invisible;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
 
 /// Notices of one kind that are kept in full; of the rest only their number is said.
@@ -55,23 +56,31 @@ impl Notices {
     }
 }
 
-/// A user's word between backticks: capped, characters that do not show escaped.
-pub(crate) fn quoted(word: &str) -> String {
-    let mut out = String::from("`");
-    for (i, c) in word.chars().enumerate() {
-        if i == WORD {
-            out.push('…');
-            break;
+/// A user's word between backticks: capped, characters that do not show escaped. Nothing is written before it is shown.
+pub(crate) fn quoted(word: &str) -> Quoted<'_> {
+    Quoted(word)
+}
+
+/// See [`quoted`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quoted<'a>(&'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('`')?;
+        for (i, c) in self.0.chars().enumerate() {
+            if i == WORD {
+                f.write_char('…')?;
+                break;
+            }
+            if is_invisible(c) || c == '`' {
+                write!(f, "\\u{{{:x}}}", c as u32)?;
+            } else {
+                f.write_char(c)?;
+            }
         }
-        if is_invisible(c) || c == '`' {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "\\u{{{:x}}}", c as u32);
-        } else {
-            out.push(c);
-        }
+        f.write_char('`')
     }
-    out.push('`');
-    out
 }
 
 #[cfg(test)]
@@ -91,7 +100,7 @@ mod tests {
 
     #[test]
     fn words_cannot_break_out_of_their_line() {
-        assert_eq!(quoted("a\n`\u{202e}b"), "`a\\u{a}\\u{60}\\u{202e}b`");
-        assert_eq!(quoted(&"x".repeat(500)).chars().count(), WORD + 3);
+        assert_eq!(quoted("a\n`\u{202e}b").to_string(), "`a\\u{a}\\u{60}\\u{202e}b`");
+        assert_eq!(quoted(&"x".repeat(500)).to_string().chars().count(), WORD + 3);
     }
 }

@@ -101,8 +101,12 @@ impl Graph {
     /// Notes what an answer says about its call.
     fn answered(&mut self, scene: &Scene<'_>, record: RecordId, index: CallIndex, response: &Json) {
         let Some(call) = self.book.call(index) else { return };
-        let shown = answer::shows(response, &call.name);
         let actions = &scene.event.actions;
+        let shown = match (answer::shows(response, &call.name), actions.confirmation_decision) {
+            // The call did not run, whatever its answer says.
+            (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
+            (shown, _) => shown,
+        };
         let named = !call.id.is_empty()
             && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
                 || actions.requested_auth.contains(&call.id));
@@ -115,6 +119,15 @@ impl Graph {
         };
         let status = answer::status(shown, standing);
         let number = call.number;
+        if actions.confirmation_decision == Some(true) {
+            let text = format!(
+                "call {} to {} was let run by the program around the agent: who was asked is not recorded, and it counts \
+                 for no approval",
+                quoted(&call.id),
+                quoted(&call.name)
+            );
+            self.warnings.add("approval_ignored", text);
+        }
         self.outcome_facts(record, index, status);
         self.notice_answer(record, index, status, shown);
         let Some(call) = self.book.call_mut(index) else { return };

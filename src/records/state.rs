@@ -46,10 +46,11 @@ impl SessionNames {
         path
     }
 
-    /// Contents of the record of a state value that nobody is known to have written.
-    pub(crate) fn unattributed_state(&self, key: &str, value: &Json, invocation: &str) -> String {
-        let present = vec![("present".into(), Json::Bool(true)), ("value".into(), value.clone())];
-        resource(&self.state_path(key, invocation), Some(Json::Object(present)))
+    /// Contents of the record of a state value that nobody is known to have written; none where a key was removed.
+    pub(crate) fn unattributed_state(&self, key: &str, value: Option<&Json>, invocation: &str) -> String {
+        let mut fields = vec![("present".into(), Json::Bool(value.is_some()))];
+        fields.extend(value.map(|value| ("value".into(), value.clone())));
+        resource(&self.state_path(key, invocation), Some(Json::Object(fields)))
     }
 
     /// Contents of the record that stands for an agent's run that this session does not show.
@@ -77,6 +78,11 @@ pub(crate) fn writes(event: &Event, writers: &[RecordId]) -> Vec<SessionFact> {
             let (scope, key) = scope_of(key);
             let (scope, key) = (scope.to_owned(), key.to_owned());
             rows.push(SessionFact::StateWrite { record, scope, key, value: shown(value).ordinary() });
+        }
+        for key in &event.actions.state_removed {
+            let (scope, key) = scope_of(key);
+            let (scope, key) = (scope.to_owned(), key.to_owned());
+            rows.push(SessionFact::StateWrite { record, scope, key, value: String::new() });
         }
         for (filename, version) in &event.actions.artifact_delta {
             let filename = filename.clone();
@@ -125,7 +131,9 @@ impl Graph {
     /// Notes what the event writes, and who wrote it.
     pub(crate) fn note_writes(&mut self, scene: &mut Scene<'_>) {
         let actions = &scene.event.actions;
-        let nothing = actions.state_delta.is_empty() && actions.artifact_delta.is_empty();
+        let state = actions.state_delta.iter().map(|(key, value)| (key, Some(shown(value))));
+        let state: Vec<_> = state.chain(actions.state_removed.iter().map(|key| (key, None))).collect();
+        let nothing = state.is_empty() && actions.artifact_delta.is_empty();
         if nothing || (scene.marker && actions.rewind_before.is_some()) {
             return;
         }
@@ -133,16 +141,16 @@ impl Graph {
         self.assumptions.once("state_reads", text);
         let writers = self.writers(scene);
         if writers.is_empty() {
-            for (key, value) in &actions.state_delta {
-                let value: &Json = &shown(value);
-                let contents = self.session.unattributed_state(key, value, &scene.event.invocation_id);
+            for (key, value) in state {
+                let invocation = &scene.event.invocation_id;
+                let contents = self.session.unattributed_state(key, value.as_deref(), invocation);
                 let record = self.resource(scene, contents, Role::User);
                 let (scope, key) = scope_of(key);
                 self.facts.push(SessionFact::StateWrite {
                     record,
                     scope: scope.to_owned(),
                     key: key.to_owned(),
-                    value: value.ordinary(),
+                    value: value.map_or_else(String::new, |value| value.ordinary()),
                 });
             }
             if !actions.artifact_delta.is_empty() {
@@ -190,7 +198,7 @@ mod tests {
         for (key, path) in rows {
             let value = Json::Number("1.0".into());
             assert_eq!(
-                names.unattributed_state(key, &value, "e-1"),
+                names.unattributed_state(key, Some(&value), "e-1"),
                 format!(
                     r#"{{"adk_resource":{path},"provenance":"unattributed external input","value":{{"present":true,"value":1.0}}}}"#
                 )

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::report::text::{Color, counted};
-use crate::source::{self, Diagnostic, Label, Severity, Sources};
+use crate::source::{self, Diagnostic, Fix, Label, Severity, Sources, Span};
 
 /// `{"findings": […]}`
 #[derive(Debug, Serialize)]
@@ -33,6 +33,43 @@ pub struct FindingRow<'a> {
     message: &'a str,
     help: &'a str,
     related: Vec<RelatedRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixRow<'a>>,
+}
+
+/// A change of the text that mends the finding. All edits are made, or none; they do not overlap.
+#[derive(Debug, Serialize)]
+struct FixRow<'a> {
+    label: &'a str,
+    edits: Vec<EditRow<'a>>,
+}
+
+/// Which part of which file is replaced, and by what. An empty part is a place where the text is put in.
+#[derive(Debug, Serialize)]
+struct EditRow<'a> {
+    file: &'a str,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    text: &'a str,
+}
+
+impl<'a> FixRow<'a> {
+    fn new(sources: &'a Sources, fix: &'a Fix) -> Self {
+        let edit = |(span, text): &'a (Span, String)| {
+            let (start, end) = (sources.place(*span), sources.end_place(*span));
+            EditRow {
+                file: &sources.file(span.file).name,
+                line: start.line,
+                column: start.column,
+                end_line: end.line,
+                end_column: end.column,
+                text,
+            }
+        };
+        Self { label: &fix.label, edits: fix.edits.iter().map(edit).collect() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -66,6 +103,7 @@ impl<'a> FindingRow<'a> {
             message: &finding.message,
             help: &finding.help,
             related: finding.secondary.iter().map(related).collect(),
+            fix: finding.fix.as_ref().map(|fix| FixRow::new(sources, fix)),
         }
     }
 }

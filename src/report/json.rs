@@ -40,13 +40,9 @@ impl PolicyRow {
     }
 }
 
-/// A whole replay.
+/// The end of the document of a replay, `{"policy": …, "sessions": […], …}`, after its sessions.
 #[derive(Debug, Serialize)]
-pub struct Document<'a> {
-    /// Which policy judged.
-    pub policy: PolicyRow,
-    /// In the order of the files.
-    pub sessions: Vec<SessionRow<'a>>,
+pub struct DocumentEnd {
     /// Over all sessions.
     pub totals: Totals,
     /// The first file that could not be read.
@@ -298,6 +294,18 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Adds the counts of others.
+    pub fn sum(&mut self, other: &Self) {
+        self.sessions += other.sessions;
+        self.checks += other.checks;
+        self.allow += other.allow;
+        self.ask += other.ask;
+        self.deny += other.deny;
+        self.errors += other.errors;
+        self.refused += other.refused;
+        self.ran += other.ran;
+    }
+
     /// Adds a session.
     pub fn add(&mut self, session: &SessionReport) {
         self.sessions += 1;

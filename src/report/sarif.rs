@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::program;
 use crate::report::json::FileError;
 use crate::report::visible::visible;
-use crate::source::{Diagnostic, Fix, Severity, Sources, Span};
+use crate::source::{Diagnostic, FileId, Fix, Severity, Sources, Span};
 use crate::syntax;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -195,7 +195,7 @@ struct PhysicalLocation {
 
 impl Location {
     fn new(sources: &Sources, id: Option<usize>, span: Span, text: &str) -> Self {
-        let artifact_location = Artifact::new(sources, span);
+        let artifact_location = Artifact::new(sources, span.file);
         let physical_location = PhysicalLocation { artifact_location, region: Region::new(sources, span) };
         Self { id, physical_location, message: Some(Text::new(text)).filter(|_| !text.is_empty()) }
     }
@@ -207,8 +207,8 @@ struct Artifact {
 }
 
 impl Artifact {
-    fn new(sources: &Sources, span: Span) -> Self {
-        Self { uri: uri(&sources.file(span.file).name) }
+    fn new(sources: &Sources, file: FileId) -> Self {
+        Self { uri: uri(&sources.file(file).name) }
     }
 }
 
@@ -280,14 +280,19 @@ struct Inserted {
 
 impl Mending {
     fn new(sources: &Sources, fix: &Fix) -> Self {
-        let change = |(span, text): &(Span, String)| Change {
-            artifact_location: Artifact::new(sources, *span),
-            replacements: vec![Replacement {
+        // One change for each file, as the format has it.
+        let mut files: BTreeMap<FileId, Vec<Replacement>> = BTreeMap::new();
+        for (span, text) in &fix.edits {
+            files.entry(span.file).or_default().push(Replacement {
                 deleted_region: Region::new(sources, *span),
                 inserted_content: Inserted { text: text.clone() },
-            }],
-        };
-        Self { description: Text::new(&fix.label), artifact_changes: fix.edits.iter().map(change).collect() }
+            });
+        }
+        let changes = files.into_iter().map(|(file, replacements)| Change {
+            artifact_location: Artifact::new(sources, file),
+            replacements,
+        });
+        Self { description: Text::new(&fix.label), artifact_changes: changes.collect() }
     }
 }
 
@@ -313,11 +318,15 @@ mod tests {
         let mut sources = Sources::default();
         let file = sources.add("p.dl", "A(x).");
         let span = Span { file, start: 2, end: 3 };
-        let finding = Diagnostic::warning("W0001", span, "variable `x` is used once")
-            .with_fix("write `_`", vec![(span, "_".to_owned())]);
+        let finding = Diagnostic::warning("W0001", span, "variable `x` is used once").with_fix(
+            "write `_`",
+            vec![(span, "_".to_owned()), (Span { file, start: 5, end: 5 }, " ".to_owned())],
+        );
         let log = serde_json::to_value(SarifLog::new(&sources, &[finding])).unwrap();
         let fix = &log["runs"][0]["results"][0]["fixes"][0];
         assert_eq!(fix["description"]["text"], "write `_`");
+        assert_eq!(fix["artifactChanges"].as_array().map(Vec::len), Some(1), "one for each file");
+        assert_eq!(fix["artifactChanges"][0]["replacements"].as_array().map(Vec::len), Some(2));
         let replacement = &fix["artifactChanges"][0]["replacements"][0];
         assert_eq!(replacement["insertedContent"]["text"], "_");
         assert_eq!(replacement["deletedRegion"]["startColumn"], 3);

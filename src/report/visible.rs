@@ -147,6 +147,9 @@ pub fn shortened(text: &str, width: usize) -> String {
 /// A JSON document in which characters that do not show are written as `\u200b`; its meaning is the same.
 #[must_use]
 pub fn visible_json(document: &str) -> String {
+    if document.is_ascii() && !document.contains('\u{7f}') {
+        return document.to_owned();
+    }
     let mut out = String::with_capacity(document.len());
     for c in document.chars() {
         // Outside its texts, JSON is ASCII, and controls within are escaped already.

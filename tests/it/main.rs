@@ -12,12 +12,22 @@ mod conformance;
 #[cfg(feature = "sqlite")]
 mod database;
 mod docs;
+#[cfg(feature = "lsp")]
+mod editor;
 mod explanations;
+mod fixes;
 mod format;
+mod hostile;
 mod layers;
+mod layout;
+mod libraries;
 mod lints;
 #[cfg(feature = "lsp")]
 mod lsp;
+#[cfg(feature = "lsp")]
+mod lsp_hostile;
+#[cfg(feature = "lsp")]
+mod lsp_session;
 mod oracle;
 mod pickle;
 mod program;

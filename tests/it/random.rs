@@ -14,9 +14,9 @@ use crate::oracle::{self, Facts, Value};
 
 /// One record of a random session: which earlier records it reads, and whether it is a tool's result.
 #[derive(Debug, Clone)]
-struct Node {
-    inputs: Vec<prop::sample::Index>,
-    result_of: Option<u8>,
+pub(crate) struct Node {
+    pub(crate) inputs: Vec<prop::sample::Index>,
+    pub(crate) result_of: Option<u8>,
 }
 
 const DECLARATIONS: &str = r#"
@@ -39,11 +39,11 @@ Unauthorized(i) :- Actions(i, _), P1(3), P3("t1").
 const NUMBERS: [&str; 3] = ["x", "y", "z"];
 const TEXTS: [&str; 2] = ["s", "t"];
 
-fn number() -> impl Strategy<Value = String> {
+pub(crate) fn number() -> impl Strategy<Value = String> {
     prop_oneof![4 => prop::sample::select(&NUMBERS[..]).prop_map(str::to_owned), 1 => (0..4_i64).prop_map(|n| n.to_string())]
 }
 
-fn text() -> impl Strategy<Value = String> {
+pub(crate) fn text() -> impl Strategy<Value = String> {
     let constants = vec!["\"a\"", "\"t0\"", "\"t1\"", "\"r2\""];
     prop_oneof![4 => prop::sample::select(&TEXTS[..]).prop_map(str::to_owned), 1 => prop::sample::select(constants).prop_map(str::to_owned)]
 }
@@ -102,7 +102,7 @@ fn test() -> impl Strategy<Value = String> {
     ]
 }
 
-fn literal(level: usize) -> impl Strategy<Value = String> {
+pub(crate) fn literal(level: usize) -> impl Strategy<Value = String> {
     let aggregate = (
         number(),
         prop::sample::select(vec!["count : ", "sum w : ", "max w : ", "min w : "]),
@@ -123,7 +123,7 @@ fn atom_without_own() -> impl Strategy<Value = String> {
     (number(), number()).prop_map(|(a, b)| format!("A({a}, {b})"))
 }
 
-fn rule() -> impl Strategy<Value = String> {
+pub(crate) fn rule() -> impl Strategy<Value = String> {
     (0..5_usize).prop_flat_map(|relation| {
         let head = match relation {
             0 => (number(), number()).prop_map(|(a, b)| format!("P0({a}, {b})")).boxed(),
@@ -146,7 +146,7 @@ fn rule() -> impl Strategy<Value = String> {
     })
 }
 
-fn facts() -> impl Strategy<Value = String> {
+pub(crate) fn facts() -> impl Strategy<Value = String> {
     let small = 0..4_i64;
     let a = (small.clone(), small.clone()).prop_map(|(x, y)| format!("A({x}, {y})."));
     let b = small.clone().prop_map(|x| format!("B({x})."));
@@ -160,17 +160,17 @@ fn facts() -> impl Strategy<Value = String> {
         .prop_map(|facts| facts.join("\n"))
 }
 
-fn session() -> impl Strategy<Value = Vec<Node>> {
+pub(crate) fn session() -> impl Strategy<Value = Vec<Node>> {
     let node = (prop::collection::vec(any::<prop::sample::Index>(), 0..3), prop::option::of(0..3_u8))
         .prop_map(|(inputs, result_of)| Node { inputs, result_of });
     prop::collection::vec(node, 1..9)
 }
 
-fn load(text: &str) -> Option<Program> {
+pub(crate) fn load(text: &str) -> Option<Program> {
     check(&[("random.dl".to_owned(), text.to_owned())], &mut NoIncludes).ok()
 }
 
-fn given(at: usize, node: &Node) -> Given {
+pub(crate) fn given(at: usize, node: &Node) -> Given {
     let mut inputs: Vec<String> = if at == 0 {
         Vec::new()
     } else {
@@ -321,7 +321,7 @@ proptest! {
 }
 
 /// The declarations, the facts, and those rules that the checker takes, one a line.
-fn sound(facts: &str, rules: &[String]) -> String {
+pub(crate) fn sound(facts: &str, rules: &[String]) -> String {
     let mut text = format!("{DECLARATIONS}{facts}\n");
     for rule in rules {
         let longer = format!("{text}{rule}\n");

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gatelog::json::Json;
 use gatelog::recording::{self, Event, Options, Part, PartKind, Recording};
+use gatelog::records::Graph;
 use insta::{assert_snapshot, glob};
 use proptest::prelude::*;
 
@@ -34,11 +35,18 @@ fn a_hundred_thousand_levels_stop_the_session() {
             r#"{{"id": "{id}", "content": {{"parts": [{{"functionCall": {{"id": "c-{id}", "args": {arguments}}}}}]}}}}"#
         )
     };
-    let text = format!(r#"[{}, {}]"#, call("e0", &deep), call("e1", "{}"));
-    let recording = recording::read(text.as_bytes(), &Options::default()).unwrap().remove(0);
-    assert_eq!(recording.stop.map(|stop| stop.kind.name()), Some("too_deep"));
-    let unread: Vec<_> = recording.unread_calls.into_iter().map(|call| call.call_id).collect();
-    assert_eq!(unread, ["c-e0", "c-e1"]);
+    let loose = |id: &str, arguments: &str| {
+        format!(
+            r#"{{"id": "{id}", "timestamp": "2026-11-30T14:11:00Z", "invocation_id": "i", "content": {{"parts": [{{"args": {arguments}, "id": "c-{id}"}}]}}}}"#
+        )
+    };
+    for (first, second) in [(call("e0", &deep), call("e1", "{}")), (loose("e0", &deep), loose("e1", "{}"))] {
+        let text = format!("[{first}, {second}]");
+        let recording = recording::read(text.as_bytes(), &Options::default()).unwrap().remove(0);
+        assert_eq!(recording.stop.map(|stop| stop.kind.name()), Some("too_deep"));
+        let unread: Vec<_> = recording.unread_calls.into_iter().map(|call| call.call_id).collect();
+        assert_eq!(unread, ["c-e0", "c-e1"]);
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "fixtures are files")]
@@ -88,6 +96,8 @@ fn event_line(event: &Event) -> String {
     say("long", &event.long_running.join(","));
     say("spoken", &event.transcriptions.join(","));
     say("output", &event.output.as_ref().map(Json::ordinary).unwrap_or_default());
+    say("asks", &event.requested_input.as_ref().map(Json::ordinary).unwrap_or_default());
+    say("request", &event.model_request.as_ref().map(Json::ordinary).unwrap_or_default());
     say("metadata", &event.custom_metadata.as_ref().map(Json::ordinary).unwrap_or_default());
     let _ = write!(line, "{}", actions_of(event));
     let role = if event.role.is_empty() { String::new() } else { format!(" as {}", event.role) };
@@ -99,6 +109,7 @@ fn actions_of(event: &Event) -> String {
     let actions = &event.actions;
     let mut said = Vec::new();
     said.extend(actions.state_delta.iter().map(|(key, value)| format!("state {key}={}", value.ordinary())));
+    said.extend(actions.state_removed.iter().map(|key| format!("state {key} removed")));
     said.extend(actions.artifact_delta.iter().map(|(name, version)| format!("artifact {name}@{version}")));
     said.extend((!actions.transfer_to_agent.is_empty()).then(|| format!("to {}", actions.transfer_to_agent)));
     said.extend(actions.escalate.then(|| "escalate".to_owned()));
@@ -107,6 +118,7 @@ fn actions_of(event: &Event) -> String {
         format!("confirm {call} {:?} {payload}", asked.hint)
     }));
     said.extend(actions.requested_auth.iter().map(|call| format!("auth {call}")));
+    said.extend(actions.confirmation_decision.map(|yes| format!("let run {yes}")));
     said.extend(actions.compaction.iter().map(|compaction| {
         let parts: Vec<_> = compaction.parts.iter().map(part_of).collect();
         format!("compaction {} to {}: {}", compaction.start, compaction.end, parts.join("; "))
@@ -165,9 +177,13 @@ fn changed(mut bytes: Vec<u8>, change: &Change) -> Vec<u8> {
     bytes
 }
 
-/// Every event is in order, and a session that stops lists nothing before its stop as unread.
+/// Every event is in order, a session that stops lists nothing before its stop as unread, and what was read becomes
+/// records.
 fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     for recording in recording::read(bytes, &Options::default()).unwrap_or_default() {
+        let mut graph = Graph::default();
+        let taken = recording.events.iter().take_while(|event| graph.extend(event).is_ok()).count();
+        prop_assert!(taken <= recording.events.len());
         prop_assert!(recording.events.is_sorted_by(|a, b| a.index < b.index));
         let stopped = recording.stop.as_ref().map(|stop| stop.event.unwrap_or(0));
         match stopped {
@@ -178,13 +194,104 @@ fn sound(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-const GOOD: [&[u8]; 3] = [
+const GOOD: [&[u8]; 9] = [
+    include_bytes!("../../fixtures/recording/ok/vertex.jsonl"),
+    include_bytes!("../../fixtures/recording/ok/rust-events.json"),
+    include_bytes!("../../fixtures/recording/ok/java.json"),
+    include_bytes!("../../fixtures/recording/ok/kotlin.json"),
+    include_bytes!("../../fixtures/recording/ok/go-workflow.jsonl"),
+    include_bytes!("../../fixtures/recording/ok/go-server.json"),
     include_bytes!("../../fixtures/recording/ok/snake-case-with-nulls.json"),
     include_bytes!("../../fixtures/recording/ok/halves-of-one-event.jsonl"),
     include_bytes!("../../fixtures/recording/ok/camel-case.json"),
 ];
 
+/// One part of a message: as Google's libraries write it, as the Rust library does, and how many calls it makes.
+const PARTS: [(&str, &str, usize); 8] = [
+    (r#"{"text":"x"}"#, r#"{"text":"x"}"#, 0),
+    (
+        r#"{"functionCall":{"id":"c","name":"f","args":{"name":"g","args":{}}}}"#,
+        r#"{"id":"c","name":"f","args":{"name":"g","args":{}}}"#,
+        1,
+    ),
+    (r#"{"functionCall":{"name":"f","args":[{"args":1}]}}"#, r#"{"args":[{"args":1}],"name":"f"}"#, 1),
+    (
+        r#"{"functionResponse":{"id":"c","name":"f","response":{"name":"g","args":{}}}}"#,
+        r#"{"functionResponse":{"name":"f","response":{"name":"g","args":{}}},"id":"c"}"#,
+        0,
+    ),
+    (r#"{"inlineData":{"data":"AA=="}}"#, r#"{"mime_type":"a/b","data":[0]}"#, 0),
+    (r#"{"text":"x","functionCall":{"name":"f","args":{}}}"#, r#"{"text":"x","name":"f","args":{}}"#, 1),
+    (r#"{"functionCall":{"name":"f","args":{"x":NaN}}}"#, r#"{"name":"f","args":{"x":NaN}}"#, 1),
+    (r#"{"toolCall":{"name":"f","args":{}}}"#, r#"{"server_tool_call":{"name":"f","args":{}}}"#, 0),
+];
+
+/// Ways to write a session.
+#[derive(Debug, Clone, Copy)]
+enum Tongue {
+    Google,
+    Rust,
+    Vertex,
+    VertexRaw,
+}
+
+/// An event as it is written in that way, with these parts.
+fn written(tongue: Tongue, number: usize, parts: &str) -> String {
+    let content = format!(r#""content":{{"parts":[{parts}]}}"#);
+    match tongue {
+        Tongue::Google => {
+            format!(
+                r#"{{"id":"e{number}","author":"a","invocationId":"i","timestamp":1767000000000,{content}}}"#
+            )
+        }
+        Tongue::Rust => format!(
+            r#"{{"id":"e{number}","author":"a","invocation_id":"i","timestamp":"2026-11-30T14:11:00Z",{content}}}"#
+        ),
+        Tongue::Vertex => format!(
+            r#"{{"name":"x/events/e{number}","author":"a","timestamp":{{"seconds":1767000000}},{content}}}"#
+        ),
+        Tongue::VertexRaw => format!(
+            r#"{{"name":"x/events/e{number}","author":"a","timestamp":"2026-11-30T14:11:00Z",{content},"rawEvent":{{"author":"a",{content}}}}}"#
+        ),
+    }
+}
+
+/// A list of events with such parts, and how many calls they make.
+fn session(events: &[Vec<usize>], tongue: Tongue) -> (String, usize) {
+    let (mut texts, mut calls) = (Vec::new(), 0);
+    for (number, parts) in events.iter().enumerate() {
+        let parts: Vec<_> = parts.iter().filter_map(|part| PARTS.get(*part)).collect();
+        calls += parts.iter().map(|(_, _, calls)| calls).sum::<usize>();
+        let text = |(google, rust, _): &&(&'static str, &'static str, usize)| match tongue {
+            Tongue::Rust => *rust,
+            Tongue::Google | Tongue::Vertex | Tongue::VertexRaw => *google,
+        };
+        let parts: Vec<_> = parts.iter().map(text).collect();
+        texts.push(written(tongue, number, &parts.join(",")));
+    }
+    (format!("[{}]", texts.join(",")), calls)
+}
+
+fn calls_of(event: &Event) -> usize {
+    event.parts.iter().filter(|part| matches!(part.kind, PartKind::Call { .. })).count()
+}
+
 proptest! {
+    #[test]
+    fn no_call_gets_lost(
+        events in prop::collection::vec(prop::collection::vec(0..PARTS.len(), 0..4), 1..6),
+        tongue in prop::sample::select(vec![Tongue::Google, Tongue::Rust, Tongue::Vertex, Tongue::VertexRaw]),
+    ) {
+        let (text, calls) = session(&events, tongue);
+        let recordings = recording::read(text.as_bytes(), &Options::default());
+        let found: usize = recordings
+            .iter()
+            .flatten()
+            .map(|recording| recording.events.iter().map(calls_of).sum::<usize>() + recording.unread_calls.len())
+            .sum();
+        prop_assert_eq!(found, calls, "{}", text);
+    }
+
     #[test]
     fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         sound(&bytes)?;

@@ -80,6 +80,10 @@ const PAGES: &[(&str, &str)] = {
         page!("W0031"),
         page!("W0032"),
         page!("W0033"),
+        page!("W0034"),
+        page!("W0035"),
+        page!("W0036"),
+        page!("W0037"),
     ]
 };
 

@@ -15,7 +15,7 @@ use crate::value::{Kind, Word};
 /// Steps for one pair of rules.
 const STEPS: u32 = 1_000;
 /// Steps for all pairs of one policy.
-const ALL_STEPS: u32 = 100_000;
+pub(crate) const ALL_STEPS: u32 = 100_000;
 
 /// Warns of denies, asks and allows behind a deny that always fires with them.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
@@ -69,7 +69,7 @@ fn finding(looked: &Looked<'_>, span: Span, by: Span) -> Diagnostic {
 }
 
 /// Whether the first fires for every action for which the second does.
-fn covers(wide: &Looked<'_>, narrow: &Looked<'_>, all: &mut u32) -> bool {
+pub(crate) fn covers(wide: &Looked<'_>, narrow: &Looked<'_>, all: &mut u32) -> bool {
     let steps = STEPS.min(*all);
     let mut search = Search { wide: &wide.scope, narrow: &narrow.scope, steps };
     let (Some(a), Some(b)) = (wide.rule().head.terms.first(), narrow.rule().head.terms.first()) else {

@@ -31,7 +31,7 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
 }
 
 /// The first rule that allows whatever is asked, or every call.
-fn open<'v, 'a>(view: &'v View<'a>) -> Option<&'v Looked<'a>> {
+pub(crate) fn open<'v, 'a>(view: &'v View<'a>) -> Option<&'v Looked<'a>> {
     let is_open = |looked: &&Looked<'a>| {
         let free = |term: &Term| is_free(looked, term);
         let every_call = |term: &Term| match term {

@@ -13,9 +13,9 @@ use crate::syntax::ast;
 use crate::value::Symbol;
 
 /// Relations that hold what came back, or went out, before.
-const ANSWERS: [&str; 3] = ["ToolResult", "ToolOutput", "ToolOutcome"];
+pub(crate) const ANSWERS: [&str; 3] = ["ToolResult", "ToolOutput", "ToolOutcome"];
 /// Relations that hold the ancestors.
-const ANCESTRY: [&str; 2] = ["CurrentDepends", "ReachableFrom"];
+pub(crate) const ANCESTRY: [&str; 2] = ["CurrentDepends", "ReachableFrom"];
 /// Relations that tell of input that nobody vouches for.
 const UNATTRIBUTED: [&str; 4] =
     ["DependsOnUnattributedInput", "UnattributedInput", "UnattributedInputOrigin", "UnattributedRecord"];
@@ -232,7 +232,7 @@ fn taint(looked: &Looked<'_>, findings: &mut Findings) {
 }
 
 /// A deny of a second call that looks for the first among the ancestors. True where there is one.
-fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> bool {
+pub(crate) fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> bool {
     let targets = looked.targets();
     let Some(called) = called(targets) else { return false };
     let ancestry: BTreeSet<VariableId> = ANCESTRY
@@ -271,7 +271,7 @@ fn once_only(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) -> b
 }
 
 /// The tools that are called, where they are known and nothing else is meant.
-fn called(targets: &Set<Target>) -> Option<BTreeSet<Symbol>> {
+pub(crate) fn called(targets: &Set<Target>) -> Option<BTreeSet<Symbol>> {
     let known = targets.known().filter(|known| !known.is_empty())?;
     known
         .iter()

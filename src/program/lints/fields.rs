@@ -43,16 +43,19 @@ enum Outcome {
 /// Warns of fields whose absence decides.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     for looked in view.rules.iter().filter(|looked| !looked.is_hopeless()) {
-        for literal in &looked.rule().body {
-            match looked.side {
-                Side::Denies => slips(view, looked, literal, findings),
-                Side::Grants => {
-                    satisfied(looked, literal, findings);
-                    both_missing(looked, literal, findings);
-                }
-                Side::Both | Side::Neither => {}
-            }
+        looked.rule().body.iter().for_each(|literal| look(view, looked, literal, findings));
+    }
+}
+
+/// Looks at one literal of a rule.
+pub(crate) fn look(view: &View<'_>, looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
+    match looked.side {
+        Side::Denies => slips(view, looked, literal, findings),
+        Side::Grants => {
+            satisfied(looked, literal, findings);
+            both_missing(looked, literal, findings);
         }
+        Side::Both | Side::Neither => {}
     }
 }
 

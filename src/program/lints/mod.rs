@@ -4,15 +4,19 @@
 //! Never: an error, or a word about the prelude.
 
 mod allows;
+mod budget;
 mod cover;
 mod decisions;
 mod evidence;
 mod fields;
 mod graph;
 mod paths;
+mod patterns;
 mod reach;
+mod redundant;
 mod scope;
 mod single_use;
+mod unfold;
 mod values;
 mod view;
 
@@ -29,8 +33,12 @@ pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     let view = View::new(program, units);
     fields::lint(&view, findings);
     paths::lint(&view, findings);
+    patterns::lint(&view, findings);
     evidence::lint(&view, findings);
     decisions::lint(&view, findings);
     reach::lint(&view, findings);
     cover::lint(&view, findings);
+    redundant::lint(&view, findings);
+    budget::lint(&view, findings);
+    unfold::lint(&view, findings);
 }

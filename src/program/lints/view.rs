@@ -44,6 +44,20 @@ pub(crate) struct Looked<'a> {
 }
 
 impl<'a> Looked<'a> {
+    pub(crate) fn new(
+        scope: Scope<'a>,
+        columns: &Columns,
+        written: &'a ast::Rule,
+        side: Side,
+        decision: Option<&'a DecisionRule>,
+    ) -> Self {
+        let possible = Possible::of(&scope, columns);
+        let mut targets = Set::All;
+        scope.rule.head.terms.iter().for_each(|term| targets.narrow(&possible.target(&scope, term)));
+        let keys = keys_of(&scope, &possible);
+        Self { scope, possible, written, side, decision, targets, keys }
+    }
+
     pub(crate) fn rule(&self) -> &'a Rule {
         self.scope.rule
     }
@@ -142,7 +156,6 @@ impl<'a> View<'a> {
                 matches!(&rule.body[..], [Literal::Positive(atom)] if fired.contains_key(&atom.relation));
             let Some(&written) = written.get(&rule.span).filter(|_| !derives) else { continue };
             let scope = Scope::new(self.program, rule);
-            let possible = Possible::of(&scope, &self.columns);
             let head = rule.head.relation;
             let side = match (self.graph.grants.contains(&head), self.graph.denies.contains(&head)) {
                 (true, true) => Side::Both,
@@ -151,10 +164,7 @@ impl<'a> View<'a> {
                 (false, false) => Side::Neither,
             };
             let decision = fired.get(&head).copied();
-            let mut targets = Set::All;
-            rule.head.terms.iter().for_each(|term| targets.narrow(&possible.target(&scope, term)));
-            let keys = keys_of(&scope, &possible);
-            self.rules.push(Looked { scope, possible, written, side, decision, targets, keys });
+            self.rules.push(Looked::new(scope, &self.columns, written, side, decision));
         }
     }
 

@@ -119,7 +119,8 @@ pub fn read(schema: &Schema, stored: Stored, options: &Options) -> Recording {
 /// How the parts of messages are spelled in the database of a library.
 fn dialect(library: Library) -> Dialect {
     match library {
-        Library::EventData | Library::Columns | Library::Room | Library::Rust => Dialect::Adk,
+        Library::EventData | Library::Columns | Library::Room => Dialect::Adk,
+        Library::Rust => Dialect::Rust,
     }
 }
 
