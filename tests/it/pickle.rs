@@ -227,7 +227,6 @@ fn bombs_are_refused_in_time() {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn bombs() -> Vec<(&'static str, Vec<u8>, Option<StopKind>)> {
     let doubling = |opcodes: &[u8], times: usize| [&b"]"[..], &opcodes.repeat(times)].concat();
     let long = |text: &[u8], times: usize| text.repeat(times);
