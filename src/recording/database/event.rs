@@ -252,5 +252,6 @@ fn split(time: Option<Time>) -> (Option<Timestamp>, bool) {
 
 /// The value of a key in either spelling; none where it is null.
 fn member<'a>(members: &'a [(Box<str>, Json)], key: &str) -> Option<&'a Json> {
-    members.iter().find(|(name, value)| camel(name) == key && *value != Json::Null).map(|(_, value)| value)
+    let named = |name: &str| name == key || name.contains('_') && camel(name) == key;
+    members.iter().find(|(name, value)| named(name) && *value != Json::Null).map(|(_, value)| value)
 }
