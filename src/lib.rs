@@ -27,6 +27,9 @@ pub mod replay;
 pub mod scenario;
 pub mod report;
 
+#[cfg(feature = "sqlite")]
+pub mod store;
+
 #[cfg(feature = "lsp")]
 pub mod lsp;
 

@@ -51,6 +51,15 @@ pub(crate) enum Command {
         after_help = "Example: gatelog facts --policy policy.dl --session session.json ToolResult --call c1"
     )]
     Facts(Facts),
+    /// List the sessions of a session database, or export them as session documents
+    #[cfg(feature = "sqlite")]
+    #[command(
+        after_help = "The database is read from a private copy: nothing beside it is written, and its writer never waits. An \
+                      export holds what the database holds, credentials included, in DIR/APP/USER/ID.json.\n\n\
+                      Exit codes: 0 done, 2 a session or the database cannot be read or written, 3 there is no session.\n\n\
+                      Example: gatelog import --from adk-sqlite sessions.db --session-id s-1 -o recordings"
+    )]
+    Import(Import),
     /// Run a program as plain Datalog: fact files in, the rows of its outputs out
     #[command(
         after_help = "Reads `.input` relations from NAME.facts in the folder of facts, tab-separated, or as their \
@@ -191,6 +200,41 @@ pub(crate) struct Facts {
     pub(crate) reading: Reading,
     #[command(flatten)]
     pub(crate) settings: Settings,
+}
+
+#[cfg(feature = "sqlite")]
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["list", "output"]))]
+pub(crate) struct Import {
+    /// The database
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// What kind of store it is
+    #[arg(long, value_enum, value_name = "KIND", default_value = "adk-sqlite")]
+    pub(crate) from: StoreName,
+    /// List its sessions: app, user, id, number of events, time of the last update
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Only the session of that id, or named APP/USER/ID; repeatable
+    #[arg(long = "session-id", value_name = "ID")]
+    pub(crate) sessions: Vec<String>,
+    /// Export the sessions into this folder
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite files that are there
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// How to print the list
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+}
+
+/// The kinds of stores.
+#[cfg(feature = "sqlite")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StoreName {
+    /// The SQLite file of a session service
+    AdkSqlite,
 }
 
 #[derive(Debug, Args)]

@@ -31,7 +31,8 @@ pub(crate) fn unreadable(path: &Path, why: impl std::fmt::Display) -> FileError 
     FileError { kind: "unreadable", text: format!("`{file}` cannot be read: {why}"), file }
 }
 
-fn why(error: &io::Error) -> String {
+/// What went wrong with a file, in words.
+pub(crate) fn why(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
         ErrorKind::PermissionDenied => "that is not permitted".to_owned(),
@@ -218,6 +219,15 @@ pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(),
     }
     make_folder(path.parent().unwrap_or(folder))?;
     std::fs::write(&path, text).map_err(|error| unwritable(&path, why(&error)))
+}
+
+/// Writes a file of that name under a folder, unless one is there.
+pub(crate) fn add_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
+    let path = folder.join(name);
+    if path.symlink_metadata().is_ok() {
+        return Err(unwritable(&path, "it is there already: --force overwrites it"));
+    }
+    write_inside(folder, name, text)
 }
 
 fn unwritable(path: &Path, why: impl std::fmt::Display) -> FileError {

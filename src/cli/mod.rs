@@ -7,12 +7,16 @@ mod agents;
 mod arguments;
 mod check;
 pub mod console;
+#[cfg(feature = "sqlite")]
+mod databases;
 mod decide;
 mod eval;
 pub mod exit;
 mod facts;
 mod files;
 mod fmt;
+#[cfg(feature = "sqlite")]
+mod import;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod parallel;
@@ -78,6 +82,8 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
+        #[cfg(feature = "sqlite")]
+        Command::Import(flags) => import::run(flags, quiet, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         #[cfg(feature = "lsp")]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use crate::cli::arguments::Reading;
 use crate::cli::console::Console;
+#[cfg(feature = "sqlite")]
+use crate::cli::databases;
 use crate::cli::files::{self, Found};
 use crate::recording::{self, Recording, RecordingError};
 use crate::report::json::FileError;
@@ -43,6 +45,10 @@ impl Input {
 /// Reads one file, and shows its sessions one after another. In a folder, a file that is no recording and is not named
 /// like one is left out, and said to be.
 pub(crate) fn each(found: &Found, flags: &Reading, input: &Input, visit: &mut dyn FnMut(Read)) {
+    #[cfg(feature = "sqlite")]
+    if databases::is_one(found.path()) {
+        return each_stored(found, flags, visit);
+    }
     match of_file(found.path(), flags, input) {
         Ok(recordings) => {
             for recording in recordings {
@@ -56,8 +62,42 @@ pub(crate) fn each(found: &Found, flags: &Reading, input: &Input, visit: &mut dy
     }
 }
 
+/// The sessions of a database, of which one at a time is in memory.
+#[cfg(feature = "sqlite")]
+fn each_stored(found: &Found, flags: &Reading, visit: &mut dyn FnMut(Read)) {
+    let path = found.path();
+    let database = match databases::opened(path, flags) {
+        Ok(database) => database,
+        Err(no) => return visit(No::from(no).read(found)),
+    };
+    for entry in databases::wanted(&database, &flags.sessions) {
+        let read = match databases::recording(path, &database, entry, flags) {
+            Ok(recording) => Read::Recording(source(path, &recording), Box::new(recording)),
+            Err(error) => Read::Unreadable(error),
+        };
+        visit(read);
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn one_stored(path: &Path, flags: &Reading) -> Result<Recording, FileError> {
+    let database = databases::opened(path, flags).map_err(databases::No::error)?;
+    match *databases::wanted(&database, &flags.sessions).as_slice() {
+        [entry] => databases::recording(path, &database, entry, flags),
+        [] => Err(none(path)),
+        ref entries => {
+            let names: Vec<_> = entries.iter().take(LISTED).map(|entry| entry.name().to_string()).collect();
+            Err(several(path, entries.len(), &names))
+        }
+    }
+}
+
 /// Reads the one session of a file, or the one of several that the flags name.
 pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Recording, FileError> {
+    #[cfg(feature = "sqlite")]
+    if databases::is_one(path) {
+        return one_stored(path, flags);
+    }
     let input = Input::of(&[path.to_owned()], console);
     let mut recordings = match of_file(path, flags, &input) {
         Ok(recordings) => recordings,
@@ -67,17 +107,28 @@ pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Re
         (Some(recording), true) => Ok(recording),
         (Some(last), false) => {
             recordings.push(last);
-            let names: Vec<_> = recordings.iter().take(10).map(|one| format!("`{}`", one.name)).collect();
-            let more = if recordings.len() > 10 { ", …" } else { "" };
-            let why = format!(
-                "it holds {} sessions: name one with --session-id; there are {}{more}",
-                recordings.len(),
-                names.join(", ")
-            );
-            Err(files::unreadable(path, why))
+            let names: Vec<_> = recordings.iter().take(LISTED).map(|one| one.name.clone()).collect();
+            Err(several(path, recordings.len(), &names))
         }
-        (None, _) => Err(files::unreadable(path, "there is no session in it")),
+        (None, _) => Err(none(path)),
     }
+}
+
+/// How many sessions of a file a message names.
+const LISTED: usize = 10;
+
+fn several(path: &Path, count: usize, names: &[String]) -> FileError {
+    let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    let more = if count > LISTED { ", …" } else { "" };
+    let why = format!(
+        "it holds {count} sessions: name one with --session-id; there are {}{more}",
+        names.join(", ")
+    );
+    files::unreadable(path, why)
+}
+
+fn none(path: &Path) -> FileError {
+    files::unreadable(path, "there is no session in it")
 }
 
 fn source(path: &Path, recording: &Recording) -> String {
@@ -91,6 +142,16 @@ enum No {
     Unreadable(FileError),
     /// It is no recording at all, and not named like one.
     OtherFile(FileError),
+}
+
+#[cfg(feature = "sqlite")]
+impl From<databases::No> for No {
+    fn from(no: databases::No) -> Self {
+        match no {
+            databases::No::Other(error) => Self::OtherFile(error),
+            databases::No::Unreadable(error) => Self::Unreadable(error),
+        }
+    }
 }
 
 impl No {

@@ -1,4 +1,4 @@
-//! Base64 and lists of numbers to bytes.
+//! Base64, or a list of numbers, to bytes; and bytes to base64.
 
 use crate::json::Json;
 
@@ -49,6 +49,22 @@ pub(crate) fn base64(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Bytes in the standard alphabet, padded.
+pub(crate) fn to_base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let at = |place: usize| u32::from(group.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        for place in 0..4 {
+            let digit = (bits >> (18 - 6 * place)) as usize & 63;
+            let digit = if place > group.len() { b'=' } else { ALPHABET.get(digit).copied().unwrap_or(b'=') };
+            out.push(char::from(digit));
+        }
+    }
+    out
+}
+
 fn value(digit: u8) -> Option<u32> {
     let value = match digit {
         b'A'..=b'Z' => digit - b'A',
@@ -64,6 +80,16 @@ fn value(digit: u8) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_come_back() {
+        for (bytes, text) in
+            [(&b""[..], ""), (b"f", "Zg=="), (b"fo", "Zm8="), (b"foo", "Zm9v"), (&[255, 254, 253], "//79")]
+        {
+            assert_eq!(to_base64(bytes), text);
+            assert_eq!(base64(text).as_deref(), Some(bytes));
+        }
+    }
 
     #[test]
     fn lists_of_numbers() {

@@ -6,6 +6,7 @@
 mod bytes;
 mod compose;
 mod conformance;
+pub mod database;
 mod documents;
 mod early;
 mod evaluation;
@@ -13,6 +14,7 @@ pub mod event;
 mod fields;
 mod other;
 mod part;
+mod pickle;
 mod reading;
 mod request;
 mod adk;
@@ -48,6 +50,8 @@ pub enum Form {
     Conformance,
     /// What a run has to come out as, for `adk test`.
     Golden,
+    /// A session of a database.
+    Database,
 }
 
 impl Form {
@@ -60,6 +64,7 @@ impl Form {
         Self::EvalSet,
         Self::Conformance,
         Self::Golden,
+        Self::Database,
     ];
 
     /// The name on the command line, such as `session`.
@@ -73,6 +78,7 @@ impl Form {
             Self::EvalSet => "eval-set",
             Self::Conformance => "conformance",
             Self::Golden => "golden",
+            Self::Database => "adk-sqlite",
         }
     }
 
@@ -93,6 +99,7 @@ impl Form {
             Self::EvalSet => "an eval set",
             Self::Conformance => "a conformance recording",
             Self::Golden => "a golden file of `adk test`",
+            Self::Database => "a session database",
         }
     }
 }
@@ -232,6 +239,14 @@ pub enum RecordingError {
     NotYet { what: String, accepted: &'static str },
     #[error("this is {what}: recognised, and no recording that can be judged; {instead}")]
     NoSession { what: &'static str, instead: &'static str },
+    #[error(
+        "this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream"
+    )]
+    NeedsFile,
+    #[error("this SQLite database has {found}; {expected}")]
+    OtherDatabase { found: String, expected: &'static str },
+    #[error("this session database cannot be read: {why}")]
+    UnusableDatabase { why: String },
     #[error("not UTF-8: byte {at} is not text; {accepted}")]
     NotText { at: usize, accepted: &'static str },
     #[error("empty: there is no session in it; {accepted}")]

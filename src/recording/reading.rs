@@ -31,32 +31,65 @@ pub(crate) struct Names {
     pub(crate) user: String,
 }
 
-/// Reads events that are values already, such as rows of a database or items of a YAML text. A value that could not be
-/// read is the fault at which the session stops.
+/// Reads events that are values already, such as items of a YAML text. A value that could not be read is the fault at which
+/// the session stops.
 pub(crate) fn of_values(
-    (form, dialect): (Form, Dialect),
+    how: (Form, Dialect),
     names: Names,
     values: impl IntoIterator<Item = Result<Json, Wrong>>,
     options: &Options,
 ) -> Recording {
+    let unread = |wrong| Unread { wrong, id: String::new(), text: Vec::new() };
+    of_rows(how, names, values.into_iter().map(|value| value.map_err(unread)), options)
+}
+
+/// An event that could not be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Unread {
+    pub(crate) wrong: Wrong,
+    /// Its id; empty where it cannot be made out.
+    pub(crate) id: String,
+    /// What of it may show calls, as JSON that may be broken; empty where there is nothing.
+    pub(crate) text: Vec<u8>,
+}
+
+impl Unread {
+    /// A value that can be read, and is not because of that fault.
+    pub(crate) fn of_value(wrong: Wrong, json: &Json) -> Self {
+        let id = json.field("id").and_then(Json::text).unwrap_or_default().to_owned();
+        Self { wrong, id, text: json.ordinary().into_bytes() }
+    }
+
+    fn calls(&self, index: usize, dialect: Dialect) -> Vec<UnreadCall> {
+        let calls = skim::calls_of(&String::from_utf8_lossy(&self.text), index, dialect).into_iter();
+        calls.map(|call| UnreadCall { event_id: self.id.clone(), ..call }).collect()
+    }
+}
+
+/// Reads events that are values already, such as rows of a database, in their order.
+pub(crate) fn of_rows(
+    (form, dialect): (Form, Dialect),
+    names: Names,
+    rows: impl IntoIterator<Item = Result<Json, Unread>>,
+    options: &Options,
+) -> Recording {
     let mut reading = Reading::new(Manner { dialect, parts: options.parts });
     let mut stop = None;
-    let mut unread = Vec::new();
-    for (index, value) in values.into_iter().enumerate() {
-        let taken = match &value {
-            Ok(json) if stop.is_none() => reading.take(json, index),
-            Err(wrong) if stop.is_none() => Err(wrong.clone()),
-            Ok(_) | Err(_) => Ok(()),
+    let mut calls = Vec::new();
+    for (index, row) in rows.into_iter().enumerate() {
+        let unread = match row {
+            Ok(json) if stop.is_none() => match reading.take(&json, index) {
+                Ok(()) => continue,
+                Err(wrong) => Unread::of_value(wrong, &json),
+            },
+            Ok(json) if adk::is_partial(&json) => continue,
+            Ok(json) => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
+            Err(unread) => unread,
         };
-        if let Err(wrong) = taken {
-            let id = value.as_ref().ok().and_then(|json| json.field("id")?.text()).unwrap_or_default();
-            stop = Some(stop_of(wrong, Some(index), id.to_owned()));
-        }
-        if let (Some(_), Ok(json)) = (&stop, &value) {
-            unread.extend(skim::calls_of(&json.ordinary(), index, dialect));
-        }
+        calls.extend(unread.calls(index, dialect));
+        stop.get_or_insert_with(|| stop_of(unread.wrong, Some(index), unread.id));
     }
-    reading.recording(form, names, stop, unread)
+    reading.recording(form, names, stop, calls)
 }
 
 /// A recording that stops before its first event: the calls of these are listed as denied.
@@ -193,7 +226,7 @@ impl Reading {
                 let text = "this is a golden file of `adk test`: its ids are not those of the run, and it has no times";
                 say("golden", text.to_owned());
             }
-            Form::Session | Form::EvalSet | Form::Conformance => {}
+            Form::Session | Form::EvalSet | Form::Conformance | Form::Database => {}
         }
         if self.partial > 0 {
             say("partial_events", format!("partial events left out: {}", self.partial));

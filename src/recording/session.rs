@@ -135,9 +135,12 @@ fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
             Ok(requests) => Around { requests, ..names },
             Err(wrong) => Around { before: Some(wrong), ..names },
         },
-        Form::EventList | Form::EventLines | Form::EventStream | Form::EvalSet | Form::Conformance => {
-            Around::default()
-        }
+        Form::EventList
+        | Form::EventLines
+        | Form::EventStream
+        | Form::EvalSet
+        | Form::Conformance
+        | Form::Database => Around::default(),
     }
 }
 

@@ -10,8 +10,9 @@ use crate::recording::scan::{self, Slot, Span};
 use crate::recording::stream;
 
 /// What can be read, for every refusal.
-pub(crate) const ACCEPTED: &str = "accepted are session documents, lists of events, events as JSON lines, bodies of `/run` \
-     and `/run_sse`, eval sets, conformance recordings and goldens of `adk test`, as the ADK libraries write them";
+pub(crate) const ACCEPTED: &str = "accepted are session documents and databases, lists of events, events as JSON lines, \
+     bodies of `/run` and `/run_sse`, eval sets, conformance recordings and goldens of `adk test`, as the ADK libraries \
+     write them";
 
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]
@@ -24,6 +25,9 @@ pub(crate) struct Layout {
     /// Where the list of events stands in a session document, or the whole list; none where nothing is around the events.
     pub(crate) list: Option<Span>,
 }
+
+/// How a SQLite database begins.
+pub(crate) const DATABASE: &[u8] = b"SQLite format 3\0";
 
 pub(crate) type Members = [(String, Span)];
 
@@ -45,7 +49,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     let at = scan::blanks(bytes, 0);
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
-        Some(_) if bytes.starts_with(b"SQLite format 3\0") => Err(not_yet("a SQLite database")),
+        Some(_) if bytes.starts_with(DATABASE) => Err(RecordingError::NeedsFile),
         Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
         Some(b'{') => object(bytes, at),
         Some(b'[') => list(bytes, at),

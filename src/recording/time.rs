@@ -9,16 +9,21 @@ const MILLISECONDS_ABOVE: i128 = 100_000_000_000;
 
 /// The time that a `timestamp` says; empty where it is absent or says none.
 pub(crate) fn time_of(value: Option<&Json>) -> String {
+    value.and_then(instant_of).map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// The moment that a `timestamp` says.
+pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
     match value {
-        Some(Json::Number(digits)) => from_number(digits).unwrap_or_default(),
-        Some(Json::Text(text)) => text.parse::<Timestamp>().map(|time| time.to_string()).unwrap_or_default(),
-        Some(parts @ Json::Object(_)) => from_parts(parts).unwrap_or_default(),
-        Some(Json::Null | Json::Bool(_) | Json::Array(_)) | None => String::new(),
+        Json::Number(digits) => from_number(digits),
+        Json::Text(text) => text.parse().ok(),
+        Json::Object(_) => from_parts(value),
+        Json::Null | Json::Bool(_) | Json::Array(_) => None,
     }
 }
 
 /// `{seconds, nanos}`, where the seconds may be a text of digits.
-fn from_parts(parts: &Json) -> Option<String> {
+fn from_parts(parts: &Json) -> Option<Timestamp> {
     let digits = |key: &str| match parts.field(key) {
         Some(Json::Number(digits) | Json::Text(digits)) => Some(&**digits),
         Some(Json::Null) | None => Some("0"),
@@ -27,15 +32,15 @@ fn from_parts(parts: &Json) -> Option<String> {
     parts.field("seconds")?;
     let seconds = scaled(digits("seconds")?, 9)?;
     let time = seconds.checked_add(scaled(digits("nanos")?, 0)?)?;
-    Timestamp::from_nanosecond(time).ok().map(|time| time.to_string())
+    Timestamp::from_nanosecond(time).ok()
 }
 
 /// Seconds, or milliseconds above [`MILLISECONDS_ABOVE`], with up to nine digits of a fraction of a second.
-fn from_number(text: &str) -> Option<String> {
+fn from_number(text: &str) -> Option<Timestamp> {
     let nanoseconds = scaled(text, 9)?;
     let milliseconds = nanoseconds.abs() > MILLISECONDS_ABOVE.checked_mul(1_000_000_000)?;
     let nanoseconds = if milliseconds { scaled(text, 6)? } else { nanoseconds };
-    Timestamp::from_nanosecond(nanoseconds).ok().map(|time| time.to_string())
+    Timestamp::from_nanosecond(nanoseconds).ok()
 }
 
 /// A decimal number times ten to the `places`, cut to a whole number; none where it is too large or too long.

@@ -20,10 +20,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("nom", &["syntax"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),
+    ("rusqlite", &["store"]),
     ("saphyr_parser", &["yaml"]),
     ("shuck_ast", &["functor"]),
     ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
+    ("tempfile", &["store"]),
     ("url", &["functor"]),
 ];
 

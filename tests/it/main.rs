@@ -10,6 +10,8 @@ mod agents;
 mod cases;
 mod cli;
 mod conformance;
+#[cfg(feature = "sqlite")]
+mod database;
 mod docs;
 #[cfg(feature = "lsp")]
 mod editor;
@@ -29,6 +31,7 @@ mod lsp_hostile;
 #[cfg(feature = "lsp")]
 mod lsp_session;
 mod oracle;
+mod pickle;
 mod program;
 mod random;
 mod readme;

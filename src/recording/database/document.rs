@@ -1,0 +1,72 @@
+//! A session of a database as a session document.
+
+use crate::json::{self, Json};
+use crate::recording::database::cell::seconds;
+use crate::recording::database::{Schema, Stored, placed, state};
+
+/// The session as a document that is read to the same records: keys and numbers as they are stored, events in their order.
+///
+/// # Errors
+/// In words, where a row cannot be read, or holds what JSON cannot.
+pub fn document(schema: &Schema, stored: Stored) -> Result<String, String> {
+    let state = state::merged(&stored).map_err(|wrong| wrong.text)?;
+    let updated = stored.row.as_ref().and_then(|(_, updated)| updated.time());
+    let name = stored.name;
+    let (events, unplaced) = placed(schema, stored.events);
+    if let Some(wrong) = unplaced {
+        return Err(wrong.text);
+    }
+    let mut out = String::from("{\"id\":");
+    json::write_text(&mut out, &name.id);
+    out.push_str(",\"appName\":");
+    json::write_text(&mut out, &name.app);
+    out.push_str(",\"userId\":");
+    json::write_text(&mut out, &name.user);
+    out.push_str(",\"state\":");
+    write(&mut out, &Json::Object(state));
+    out.push_str(",\"events\":[");
+    for (index, event) in events.into_iter().enumerate() {
+        let value = event.value.map_err(|unread| format!("event {index}: {}", unread.wrong.text))?;
+        if event.wrapped {
+            return Err(format!("event {index}: its state holds a value that JSON has not"));
+        }
+        out.push_str(if index == 0 { "\n" } else { ",\n" });
+        write(&mut out, &value);
+    }
+    out.push_str("\n]");
+    if let Some((time, _)) = updated {
+        out.push_str(",\"lastUpdateTime\":");
+        write(&mut out, &seconds(time));
+    }
+    out.push_str("}\n");
+    Ok(out)
+}
+
+/// Writes a value with its keys in their order. What was read is nested at most as deep as the reader allows.
+fn write(out: &mut String, value: &Json) {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => out.push_str(&value.ordinary()),
+        Json::Array(items) => {
+            out.push('[');
+            for (place, item) in items.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                write(out, item);
+            }
+            out.push(']');
+        }
+        Json::Object(members) => {
+            out.push('{');
+            for (place, (key, value)) in members.iter().enumerate() {
+                if place > 0 {
+                    out.push(',');
+                }
+                json::write_text(out, key);
+                out.push(':');
+                write(out, value);
+            }
+            out.push('}');
+        }
+    }
+}
