@@ -20,6 +20,7 @@ mod request;
 mod adk;
 mod scan;
 mod session;
+mod sessions;
 mod shape;
 mod skim;
 mod stream;
@@ -276,6 +277,7 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, Recording
             layout.dialect = shape::probe(&masked, &layout.slots)?;
             (layout.form, vec![session::assemble(&masked, &layout, options)])
         }
+        Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),
         Content::Yaml(text) => {
             let recording = documents::read(text, options)?;

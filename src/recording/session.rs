@@ -37,7 +37,8 @@ pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Reco
     let names = Names { session, app: around.app_name, user: around.user_id };
     let mut recording = reading.recording(layout.form, names, stop, unread_calls);
     for event in &mut recording.events {
-        event.model_request = around.requests.remove(&event.id);
+        let logged = around.requests.remove(&event.id);
+        event.model_request = event.model_request.take().or(logged);
     }
     recording
 }

@@ -10,7 +10,7 @@ use crate::recording::scan::{self, Slot, Span};
 use crate::recording::stream;
 
 /// What can be read, for every refusal.
-pub(crate) const ACCEPTED: &str = "accepted are session documents and databases, lists of events, events as JSON lines, \
+pub(crate) const ACCEPTED: &str = "accepted are session documents, alone or in a list, session databases, lists of events, events as JSON lines, \
      bodies of `/run` and `/run_sse`, eval sets, conformance recordings and goldens of `adk test`, as the ADK libraries \
      write them";
 
@@ -40,6 +40,8 @@ pub(crate) enum Content<'a> {
     Stream,
     /// Cases of an evaluation.
     Cases(Cases),
+    /// Sessions as JSON, each in its place.
+    Sessions(Vec<Slot>),
     /// YAML that holds a session, events or a conformance recording.
     Yaml(&'a str),
 }
@@ -85,7 +87,7 @@ fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError>
         return Err(refused);
     }
     if has(&members, "session") && starts(bytes, &members, "session", b'{') {
-        return Err(not_yet("a wrapped session"));
+        return Ok(Content::Sessions(vec![Slot::whole(at, scan::blanks_before(bytes, bytes.len()))]));
     }
     if is_event(bytes, &members) || pascal(&members).is_some() {
         return lines(bytes, at).map(Content::Events);
@@ -101,6 +103,14 @@ fn eval_set<'a>(bytes: &[u8], members: &Members) -> Result<Content<'a>, Recordin
         return Err(unrecognised(bytes, "this is an eval set without cases".to_owned()));
     }
     Ok(Content::Cases(Cases { list, slots, bare: false }))
+}
+
+/// Recognises a session document that is the whole of the text.
+pub(crate) fn session(bytes: &[u8]) -> Result<Layout, RecordingError> {
+    match bytes.first() {
+        Some(b'{') => session_document(bytes, 0, &scan::members(bytes, 0)),
+        Some(_) | None => Err(unrecognised(bytes, "this is no session: it is no object".to_owned())),
+    }
 }
 
 fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, RecordingError> {
@@ -147,7 +157,7 @@ fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
         return Err(refused);
     }
     if has(&members, "session") || has(&members, "events") {
-        return Err(not_yet("a list of sessions"));
+        return Ok(Content::Sessions(slots));
     }
     if !is_event(bytes, &members) && pascal(&members).is_none() {
         let seen = format!("this is no list of events: its first item has {}", first_keys(&members));
