@@ -207,6 +207,12 @@ pub(crate) fn make_folder(folder: &Path) -> Result<(), FileError> {
 
 /// Writes a file of that name under a folder. A link in its way is not followed.
 pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
+    let path = way_inside(folder, name)?;
+    std::fs::write(&path, text).map_err(|error| unwritable(&path, why(&error)))
+}
+
+/// The path of that name under a folder, which is made where it is not there. A link on the way is refused.
+fn way_inside(folder: &Path, name: &Path) -> Result<PathBuf, FileError> {
     let mut path = folder.to_owned();
     for part in name {
         path.push(part);
@@ -218,16 +224,36 @@ pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(),
         }
     }
     make_folder(path.parent().unwrap_or(folder))?;
-    std::fs::write(&path, text).map_err(|error| unwritable(&path, why(&error)))
+    Ok(path)
 }
 
-/// Writes a file of that name under a folder, unless one is there.
-pub(crate) fn add_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
-    let path = folder.join(name);
-    if path.symlink_metadata().is_ok() {
-        return Err(unwritable(&path, "it is there already: --force overwrites it"));
+/// What happens to a file that stands in the way of a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InTheWay {
+    Stays,
+    IsReplaced,
+}
+
+/// Writes a file of that name under a folder, which nobody but its owner may read.
+pub(crate) fn write_private(
+    folder: &Path,
+    name: &Path,
+    text: &str,
+    other: InTheWay,
+) -> Result<(), FileError> {
+    let path = way_inside(folder, name)?;
+    if other == InTheWay::IsReplaced && path.exists() {
+        std::fs::remove_file(&path).map_err(|error| unwritable(&path, why(&error)))?;
     }
-    write_inside(folder, name, text)
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => unwritable(&path, "it is there already: --force overwrites it"),
+        _ => unwritable(&path, why(&error)),
+    })
 }
 
 fn unwritable(path: &Path, why: impl std::fmt::Display) -> FileError {

@@ -8,7 +8,7 @@ use crate::cli::arguments::{DocumentFormat, Import};
 use crate::cli::console::Console;
 use crate::cli::databases;
 use crate::cli::exit::Exit;
-use crate::cli::files;
+use crate::cli::files::{self, InTheWay};
 use crate::cli::policy::{self, Audience};
 use crate::recording::database::SessionName;
 use crate::report::json::{FileError, line};
@@ -142,11 +142,8 @@ fn written(flags: &Import, folder: &Path, database: &Database, entry: &Entry) ->
         files::unreadable(&flags.file, why)
     })?;
     let name = file_name(entry.name());
-    if flags.force {
-        files::write_inside(folder, &name, &document)?;
-    } else {
-        files::add_inside(folder, &name, &document)?;
-    }
+    let other = if flags.force { InTheWay::IsReplaced } else { InTheWay::Stays };
+    files::write_private(folder, &name, &document, other)?;
     Ok(folder.join(name))
 }
 

@@ -23,16 +23,12 @@ pub(crate) fn in_order<T: Sync, R: Send>(
     work: &(impl Fn(&T, &mut dyn FnMut(R)) + Sync),
     take: &mut dyn FnMut(R),
 ) -> Result<(), usize> {
-    if jobs <= 1 || items.len() <= 1 {
-        for item in items {
-            work(item, take);
-        }
-        return Ok(());
-    }
     // Whoever holds the items hands on where its results will come, so that these places stand in the order of the items.
     let (places, taken) = sync_channel(2 * jobs);
     let claims = Mutex::new(Claims { items: items.iter(), places });
     std::thread::scope(|scope| {
+        // Once nobody takes results any more, workers that wait to hand some over have to notice.
+        let taken = taken;
         let worker = || {
             while let Some((item, results)) = claim(&claims) {
                 let mut reader_is_there = true;
@@ -44,10 +40,8 @@ pub(crate) fn in_order<T: Sync, R: Send>(
                 }
             }
         };
-        for _ in 0..jobs.min(items.len()) {
-            scope.spawn(worker);
-        }
-        (0..items.len()).try_for_each(|number| {
+        let workers: Vec<_> = (0..jobs.min(items.len())).map(|_| scope.spawn(worker)).collect();
+        let ended = (0..items.len()).try_for_each(|number| {
             let results: Receiver<Option<R>> = taken.recv().map_err(|_| number)?;
             loop {
                 match results.recv() {
@@ -56,7 +50,13 @@ pub(crate) fn in_order<T: Sync, R: Send>(
                     Err(_) => return Err(number),
                 }
             }
-        })
+        });
+        drop(taken);
+        for worker in workers {
+            // Work that broke off is told of by the number of its item.
+            let _ = worker.join();
+        }
+        ended
     })
 }
 
@@ -92,6 +92,21 @@ mod tests {
             let expected: Vec<_> =
                 items.iter().flat_map(|&item| (0..item % 9).map(move |part| (item, part))).collect();
             assert_eq!(results, expected, "{jobs} jobs");
+        }
+    }
+
+    #[test]
+    fn work_that_breaks_off_ends_the_rest_with_its_number() {
+        let items: Vec<u64> = (0..200).collect();
+        for jobs in [1, 2, 4] {
+            let mut results = Vec::new();
+            let work = |item: &u64, give: &mut dyn FnMut(u64)| {
+                assert!(*item != 13, "a fault in the work");
+                give(*item);
+            };
+            let ended = in_order(&items, jobs, &work, &mut |result| results.push(result));
+            assert_eq!(ended, Err(13), "{jobs} jobs");
+            assert_eq!(results, (0..13).collect::<Vec<_>>());
         }
     }
 }

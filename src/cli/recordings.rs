@@ -51,7 +51,7 @@ pub(crate) fn each(found: &Found, flags: &Reading, input: &Input, visit: &mut dy
     }
     match of_file(found.path(), flags, input) {
         Ok(recordings) => {
-            for recording in recordings {
+            for recording in wanted(recordings, flags) {
                 let source = source(found.path(), &recording);
                 visit(Read::Recording(source, Box::new(recording)));
             }
@@ -84,7 +84,7 @@ fn one_stored(path: &Path, flags: &Reading) -> Result<Recording, FileError> {
     let database = databases::opened(path, flags).map_err(databases::No::error)?;
     match *databases::wanted(&database, &flags.sessions).as_slice() {
         [entry] => databases::recording(path, &database, entry, flags),
-        [] => Err(none(path)),
+        [] => Err(none(path, database.entries().iter().map(|entry| entry.name().to_string()))),
         ref entries => {
             let names: Vec<_> = entries.iter().take(LISTED).map(|entry| entry.name().to_string()).collect();
             Err(several(path, entries.len(), &names))
@@ -99,10 +99,13 @@ pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Re
         return one_stored(path, flags);
     }
     let input = Input::of(&[path.to_owned()], console);
-    let mut recordings = match of_file(path, flags, &input) {
+    let recordings = match of_file(path, flags, &input) {
         Ok(recordings) => recordings,
         Err(No::Unreadable(error) | No::OtherFile(error)) => return Err(error),
     };
+    let named = |one: &Recording| if one.name.is_empty() { one.session_id.clone() } else { one.name.clone() };
+    let names: Vec<_> = recordings.iter().map(named).collect();
+    let mut recordings = wanted(recordings, flags);
     match (recordings.pop(), recordings.is_empty()) {
         (Some(recording), true) => Ok(recording),
         (Some(last), false) => {
@@ -110,7 +113,7 @@ pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Re
             let names: Vec<_> = recordings.iter().take(LISTED).map(|one| one.name.clone()).collect();
             Err(several(path, recordings.len(), &names))
         }
-        (None, _) => Err(none(path)),
+        (None, _) => Err(none(path, names.into_iter())),
     }
 }
 
@@ -127,8 +130,18 @@ fn several(path: &Path, count: usize, names: &[String]) -> FileError {
     files::unreadable(path, why)
 }
 
-fn none(path: &Path) -> FileError {
-    files::unreadable(path, "there is no session in it")
+/// None of the sessions is the one that the flags name.
+fn none(path: &Path, names: impl Iterator<Item = String>) -> FileError {
+    let mut names: Vec<_> = names.take(LISTED + 1).map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        return files::unreadable(path, "there is no session in it");
+    }
+    if let Some(last) = names.get_mut(LISTED) {
+        "…".clone_into(last);
+    }
+    let why =
+        format!("it has no session of the name that --session-id gives; there are {}", names.join(", "));
+    files::unreadable(path, why)
 }
 
 fn source(path: &Path, recording: &Recording) -> String {
@@ -165,7 +178,7 @@ impl No {
 
 fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>, No> {
     let bytes = input.bytes(path).map_err(No::Unreadable)?;
-    let recordings = recording::read(&bytes, &flags.options()).map_err(|error| {
+    recording::read(&bytes, &flags.options()).map_err(|error| {
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);
         // A recording that cannot be read yet is a session that was not checked.
@@ -173,8 +186,7 @@ fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>
             !named_so && !matches!(error, RecordingError::NotYet { .. } | RecordingError::NoSession { .. });
         let error = files::unreadable(path, error);
         if other { No::OtherFile(error) } else { No::Unreadable(error) }
-    })?;
-    Ok(wanted(recordings, flags))
+    })
 }
 
 fn wanted(mut recordings: Vec<Recording>, flags: &Reading) -> Vec<Recording> {

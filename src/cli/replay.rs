@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::sync::Arc;
 
-use crate::cli::agents::{Roster, roster};
+use crate::cli::agents::{Met, Roster, roster};
 use crate::cli::arguments::{Replay, ReplayFormat};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
@@ -16,22 +16,24 @@ use crate::cli::recordings::{self, Input, Read};
 use crate::cli::settings::settings;
 use crate::decision::Verdict;
 use crate::monitor::{Policy, Settings};
+use crate::recording::Notice;
 use crate::replay::{SessionReport, replay};
 use crate::report::json::{
     CheckRow, DocumentEnd, ErrorDocument, FileError, PolicyRow, Refused, RefusedDocument, SessionRow, Totals,
     line, shown,
 };
-use crate::report::text::{self, Color};
+use crate::report::text::{self, Assumed, Color};
 use crate::report::visible::visible;
 
 /// What one session came to, and how it is printed.
 #[derive(Debug)]
 enum Outcome {
-    /// Whom the agents file names of those who occur in the next session.
-    Met(BTreeSet<String>),
+    /// What the flags name and the next session has.
+    Met(Met),
     Judged {
         totals: Totals,
         refused: Vec<Refused>,
+        assumed: Vec<Notice>,
         printed: String,
     },
     Skipped(FileError),
@@ -44,6 +46,8 @@ struct Course {
     totals: Totals,
     /// What `--strict` refuses; empty without it.
     refused: Vec<Refused>,
+    /// What had to be assumed: by kind, a text and the number of sessions.
+    assumed: BTreeMap<String, (String, usize)>,
     /// The first file that could not be read.
     unreadable: Option<FileError>,
     skipped: Vec<FileError>,
@@ -60,6 +64,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(stated) => stated,
         Err(error) => return policy::report_file(&error, audience, console),
     };
+    let files = files::all(&flags.recordings);
     let replay = Replaying {
         flags,
         quiet,
@@ -68,9 +73,9 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         settings: &settings,
         roster: &roster,
         color: console.color(),
+        place_of_assumptions: if files.len() > 1 { Assumed::AtTheEnd } else { Assumed::Here },
         input: Input::of(&flags.recordings, console),
     };
-    let files = files::all(&flags.recordings);
     let mut progress = Progress::over(files.len(), quiet);
     let mut course = Course::default();
     let jobs = flags.jobs.map_or_else(cores, NonZero::get);
@@ -78,9 +83,9 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         replay.file(found, &mut |outcome| give(Given::Outcome(outcome)));
         give(Given::FileDone);
     };
-    let mut met = BTreeSet::new();
+    let mut met = Met::default();
     let ended = in_order(&files, jobs, &work, &mut |given| match given {
-        Given::Outcome(Outcome::Met(names)) => met.extend(names),
+        Given::Outcome(Outcome::Met(more)) => met.add(more),
         Given::Outcome(outcome) => progress.aside(|| take(outcome, flags, &policy, &mut course, console)),
         Given::FileDone => progress.step(),
     });
@@ -103,7 +108,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
     if let Err(error) = roster.unmet() {
         take(Outcome::Unreadable(error), flags, &policy, &mut course, console);
     }
-    finish(flags, quiet, &policy, &course, console);
+    finish(flags, quiet, (&policy, &course, files.len()), console);
     exit(flags, &course)
 }
 
@@ -135,6 +140,7 @@ struct Replaying<'a> {
     settings: &'a Settings,
     roster: &'a Roster,
     color: Color,
+    place_of_assumptions: Assumed,
     input: Input,
 }
 
@@ -164,13 +170,17 @@ impl Replaying<'_> {
         let mut totals = Totals::default();
         totals.add(&report);
         let refused = if self.flags.strict { refused(&report).collect() } else { Vec::new() };
-        Outcome::Judged { totals, refused, printed: self.printed(&report) }
+        let printed = self.printed(&report);
+        Outcome::Judged { totals, refused, assumed: report.assumptions, printed }
     }
 
     fn printed(&self, report: &SessionReport) -> String {
         match self.flags.format {
             ReplayFormat::Text if self.quiet => String::new(),
-            ReplayFormat::Text => text::session(report, &self.only, self.color) + "\n",
+            ReplayFormat::Text => {
+                let text = text::session(report, &self.only, self.color, self.place_of_assumptions);
+                if text.is_empty() { text } else { text + "\n" }
+            }
             ReplayFormat::Jsonl => {
                 let mut lines = String::new();
                 for check in shown(report, &self.only) {
@@ -187,7 +197,10 @@ impl Replaying<'_> {
 /// Prints what came of one session, and counts it.
 fn take(outcome: Outcome, flags: &Replay, policy: &Policy, course: &mut Course, console: &mut Console<'_>) {
     match outcome {
-        Outcome::Judged { totals, refused, printed } => {
+        Outcome::Judged { totals, refused, assumed, printed } => {
+            for Notice { kind, text } in assumed {
+                course.assumed.entry(kind).or_insert((text, 0)).1 += 1;
+            }
             if flags.format == ReplayFormat::Json {
                 let first = course.totals.sessions == 0;
                 console.print(&if first { head(policy) } else { ",".to_owned() });
@@ -235,7 +248,12 @@ fn refused_kinds(refused: &[Refused]) -> Vec<String> {
     kinds.into_iter().map(line).collect()
 }
 
-fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console: &mut Console<'_>) {
+fn finish(
+    flags: &Replay,
+    quiet: bool,
+    (policy, course, files): (&Policy, &Course, usize),
+    console: &mut Console<'_>,
+) {
     match flags.format {
         ReplayFormat::Jsonl if course.refused.is_empty() => {}
         ReplayFormat::Jsonl => {
@@ -249,6 +267,9 @@ fn finish(flags: &Replay, quiet: bool, policy: &Policy, course: &Course, console
             // Where nothing was read, the errors say so, and a count of no calls would look like a result.
             if course.totals.sessions > 0 || course.unreadable.is_none() {
                 console.print(&text::totals(&course.totals));
+            }
+            if files > 1 {
+                console.print(&text::assumed(&course.assumed));
             }
             for line in refused_kinds(&course.refused) {
                 console.print(&line);

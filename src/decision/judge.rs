@@ -334,6 +334,16 @@ fn matches_whole(pattern: &str, text: &str, cache: &mut Cache) -> bool {
         .is_some_and(|output| matches!(output, functor::Output::Number(1) | functor::Output::Unsigned(1)))
 }
 
+/// Whether a literal asks which action is meant, and for nothing else.
+fn asks_for_action(program: &Program, literal: &Literal) -> bool {
+    match literal {
+        Literal::Positive(atom) => program
+            .schema(atom.relation)
+            .is_some_and(|relation| matches!(relation.name.as_str(), "Actions" | "IsTool" | "IsToolCall")),
+        Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => false,
+    }
+}
+
 /// How far each allow rule that concerns the action came.
 fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question) -> Vec<Route> {
     let program = judged.program;
@@ -350,7 +360,9 @@ fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question) -> Vec<
         let literal = program.rules.get(reach.rule.0 as usize).and_then(|rule| rule.body.get(reach.literal));
         let span = literal.map_or(rule.span, Literal::span);
         let text = program.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
-        routes.push(Route { rule: rule.id.clone(), status, line: program.sources.place(span).line, text });
+        let elsewhere = !reach.open && literal.is_some_and(|literal| asks_for_action(program, literal));
+        let line = program.sources.place(span).line;
+        routes.push(Route { rule: rule.id.clone(), status, line, text, elsewhere });
     }
     routes.sort();
     routes.dedup();

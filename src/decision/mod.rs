@@ -107,6 +107,8 @@ pub struct Route {
     pub line: u32,
     /// That literal as written.
     pub text: String,
+    /// Whether the literal asks for another tool or kind of action, so that the rule is about other actions.
+    pub elsewhere: bool,
 }
 
 /// The answer to one action, with everything about it.

@@ -241,7 +241,8 @@ pub enum RecordingError {
     #[error("this is {what}: recognised, and no recording that can be judged; {instead}")]
     NoSession { what: &'static str, instead: &'static str },
     #[error(
-        "this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream"
+        "this is a SQLite database: it is read by its path, in a build with the feature `sqlite`, and neither from standard \
+         input nor for a test; `gatelog import` exports its sessions"
     )]
     NeedsFile,
     #[error("this SQLite database has {found}; {expected}")]

@@ -1,8 +1,10 @@
 //! A replay for people.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::decision::{Decision, Verdict};
+use crate::recording::StopKind;
 use crate::replay::{CallReport, SessionReport};
 use crate::report::json::{Totals, shown};
 use crate::report::visible::{shortened, suspicion, visible, visible_name};
@@ -63,9 +65,23 @@ const ROUTES: usize = 5;
 /// Most characters of a call's arguments.
 const ARGUMENTS: usize = 48;
 
+/// Where the text of a replay says what had to be assumed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Assumed {
+    /// With each session.
+    Here,
+    /// Once at the end, for all sessions: see [`assumed`].
+    AtTheEnd,
+}
+
 /// One session with the calls of these verdicts; no verdict named means all, with long runs of allowed calls folded.
+/// Among several sessions, one without such a call and without remarks is left out where verdicts are named.
 #[must_use]
-pub fn session(session: &SessionReport, only: &[Verdict], color: Color) -> String {
+pub fn session(session: &SessionReport, only: &[Verdict], color: Color, assumed: Assumed) -> String {
+    let aside = !only.is_empty() && assumed == Assumed::AtTheEnd;
+    if aside && session.error.is_none() && shown(session, only).next().is_none() {
+        return String::new();
+    }
     let mut out = color.bold(&visible(&session.source));
     if !session.id.is_empty() {
         push(&mut out, format_args!("  session {}", visible(&session.id)));
@@ -97,7 +113,18 @@ pub fn session(session: &SessionReport, only: &[Verdict], color: Color) -> Strin
             at += 1;
         }
     }
-    out.push_str(&remarks(session, color));
+    out.push_str(&remarks(session, color, assumed));
+    out
+}
+
+/// What had to be assumed in several sessions: a line for each kind, with one of its texts and in how many sessions.
+#[must_use]
+pub fn assumed(kinds: &BTreeMap<String, (String, usize)>) -> String {
+    let mut out = String::new();
+    for (kind, (text, sessions)) in kinds {
+        let (kind, text) = (visible(kind), visible(text));
+        push(&mut out, format_args!("assumed in {}: {kind}: {text}\n", counted(*sessions, "session")));
+    }
     out
 }
 
@@ -190,7 +217,8 @@ pub fn decision(decision: &Decision, indent: &str) -> String {
             push(&mut out, format_args!("{indent}  try: {}\n", visible(suggestion)));
         }
     }
-    for route in decision.routes.iter().take(ROUTES) {
+    let (elsewhere, routes): (Vec<_>, Vec<_>) = decision.routes.iter().partition(|route| route.elsewhere);
+    for route in routes.iter().take(ROUTES) {
         let (rule, status) = (visible(&route.rule), route.status.name());
         push(&mut out, format_args!("{indent}route {rule}: {status}"));
         if !route.text.is_empty() {
@@ -199,9 +227,14 @@ pub fn decision(decision: &Decision, indent: &str) -> String {
         }
         out.push('\n');
     }
-    if decision.routes.len() > ROUTES {
-        let more = decision.routes.len() - ROUTES;
+    if routes.len() > ROUTES {
+        let more = routes.len() - ROUTES;
         push(&mut out, format_args!("{indent}and {}\n", counted(more, "more route")));
+    }
+    match elsewhere.len() {
+        0 => {}
+        1 => push(&mut out, format_args!("{indent}1 allow rule is for other actions\n")),
+        n => push(&mut out, format_args!("{indent}{n} allow rules are for other actions\n")),
     }
     for transform in &decision.transforms {
         push(&mut out, format_args!("{indent}transform: {}\n", visible(transform)));
@@ -215,7 +248,7 @@ pub fn decision(decision: &Decision, indent: &str) -> String {
     out
 }
 
-fn remarks(session: &SessionReport, color: Color) -> String {
+fn remarks(session: &SessionReport, color: Color, assumed: Assumed) -> String {
     let mut out = String::new();
     if let Some(stop) = &session.error {
         let mut place = String::new();
@@ -230,11 +263,14 @@ fn remarks(session: &SessionReport, color: Color) -> String {
         }
         let head = color.red(&format!("session stopped{place}"));
         push(&mut out, format_args!("  {head}: {}: {}\n", stop.kind.name(), visible(&stop.text)));
+        if stop.kind == StopKind::UnsupportedPart {
+            out.push_str("  --parts full reads all parts of messages\n");
+        }
     }
     for warning in &session.warnings {
         push(&mut out, format_args!("  warning: {}: {}\n", visible(&warning.kind), visible(&warning.text)));
     }
-    for assumption in &session.assumptions {
+    for assumption in session.assumptions.iter().filter(|_| assumed == Assumed::Here) {
         let (kind, text) = (visible(&assumption.kind), visible(&assumption.text));
         push(&mut out, format_args!("  assumed: {kind}: {text}\n"));
     }

@@ -13,7 +13,6 @@ const SHELLS: &[&str] = &[
 
 /// Programs that start others in ways that are not read here.
 const LAUNCHERS: &[&str] = &[
-    "alias",
     "at",
     "batch",
     "bind",
@@ -57,11 +56,11 @@ const LAUNCHERS: &[&str] = &[
     "run-parts",
     "xdg-open",
     "osascript",
-    "setfacl-run",
     "doit",
 ];
 
-/// Programs some of whose arguments make them start others: a word that begins so, or holds the part behind `*`.
+/// Programs some of whose arguments make them start others: an option or key that begins so, another word that is this one,
+/// or a word that holds the part behind `*`.
 const LEVERS: &[(&str, &[&str])] = &[
     ("docker", &["exec", "run", "compose"]),
     ("podman", &["exec", "run", "compose"]),
@@ -136,7 +135,6 @@ const LEVERS: &[(&str, &[&str])] = &[
     ("psql", &["*\\!", "*program", "*PROGRAM"]),
     ("sqlite3", &["*.shell", "*.system", "*load_extension"]),
     ("mysql", &["*system", "*\\!"]),
-    ("pip", &["--index-url-cmd"]),
     ("go", &["run", "generate", "-exec", "-toolexec"]),
     ("cargo", &["--config"]),
     ("printf", &["-v"]),

@@ -58,7 +58,8 @@ impl Reading {
     /// Reads a command.
     pub(crate) fn of(command: &str) -> Self {
         let command = command.replace("\r\n", "\n");
-        // The grammar is not ours. A fault in it is no answer, so the command is doubted like one that it refuses.
+        // The grammar is not ours. A fault in it is no answer, so the command is doubted like one that it refuses. What
+        // would overflow the stack cannot be caught, and is refused before.
         let read = catch_unwind(AssertUnwindSafe(|| {
             let mut reading = Self::default();
             reading.text(&command);
@@ -162,14 +163,27 @@ impl Reading {
     }
 }
 
+/// Words that open a command within a command.
+const COMPOUNDS: &[&str] = &["if", "while", "until", "for", "case", "select", "time", "coproc"];
+
+/// Those of them that need no end, so that any number of them may stand before one command.
+const PREFIXES: &[&str] = &["time", "coproc"];
+
+/// Most of [`PREFIXES`] in a text.
+const MAX_PREFIXES: usize = 24;
+
 /// Whether the grammar can be trusted with the text, in time and in meaning. It tries again at every level of what is
 /// counted here, so that the time grows much faster than the text.
 fn is_readable(text: &str) -> bool {
+    // A line end behind a backslash parts nothing, so a word may stand on two lines.
+    let text: &str = &text.replace("\\\n", "");
     let count = |wanted: &[u8]| text.bytes().filter(|b| wanted.contains(b)).count();
-    let opening = |word: &&str| {
-        matches!(*word, "if" | "while" | "until" | "for" | "case" | "select" | "time" | "coproc" | "!")
-    };
-    let compounds = text.split(|c: char| c.is_whitespace() || c == ';').filter(opening).count();
+    let words = || text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '!');
+    let compounds = words().filter(|word| COMPOUNDS.contains(word) || word.starts_with('!')).count();
+    // The parser goes down its own stack for each of these, and stops for none.
+    if words().filter(|word| PREFIXES.contains(word) || word.starts_with('!')).count() > MAX_PREFIXES {
+        return false;
+    }
     let arithmetic = text.as_bytes().windows(2).filter(|pair| pair == b"((").count();
     let substitutions =
         ["$(", "<(", ">(", "`"].iter().map(|opener| text.matches(opener).count()).sum::<usize>();

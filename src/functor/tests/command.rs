@@ -675,3 +675,65 @@ fn large_and_deep_commands_are_doubted() {
         "1"
     );
 }
+
+#[test]
+fn no_nesting_overflows_a_small_stack() {
+    let openers = [
+        "time ",
+        "time\\\n ",
+        "ti\\\nme ",
+        "coproc ",
+        "coproc\\\n",
+        "! ",
+        "!\\\n",
+        "if ",
+        "while ",
+        "until ",
+        "{ ",
+        "( ",
+        "((",
+        "$(",
+        "$((",
+        "`",
+        "<(",
+        "${x:-",
+        "\"$(",
+        "case x in x) ",
+        "for x in y; do ",
+        "select x in y; do ",
+        "[[ ",
+        "[[ ! ",
+        "[[ ( ",
+        "a[",
+        "f() ",
+        "function f { ",
+        "eval ",
+        "bash -c '",
+        "env ",
+        "sudo ",
+        "time -p ",
+        "coproc x { ",
+        "time ! ",
+        "x=(",
+        "x=$(",
+        "a=${b[",
+        "&& ",
+        "| ",
+        "<<x\n",
+        "@(",
+        "?(",
+        "\\\n",
+    ];
+    let run = move || {
+        for opener in openers {
+            for times in [2, 20, 200, 1_000, 4_000] {
+                let command = format!("{}git push", opener.repeat(times));
+                let runs = answer("cmd_invokes", &[&command, "git"]);
+                let bare = answer("cmd_invokes", &[&opener.repeat(times), "git"]);
+                assert!(!runs.is_empty() && !bare.is_empty());
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap();
+    assert!(thread.join().is_ok());
+}
