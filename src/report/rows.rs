@@ -6,6 +6,7 @@ use crate::monitor::Rows;
 use crate::program::types::Datum;
 use crate::program::{Program, Relation};
 use crate::report::json::line;
+use crate::source::is_invisible;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +112,7 @@ fn value(datum: &Datum) -> String {
 }
 
 fn nested(text: &str) -> String {
-    let plain = |c: char| !c.is_control() && !matches!(c, ',' | ']' | ')' | '"' | '\\');
+    let plain = |c: char| !is_invisible(c) && !matches!(c, ',' | ']' | ')' | '"' | '\\');
     if !text.is_empty() && !text.starts_with(' ') && text.chars().all(plain) {
         return text.to_owned();
     }
@@ -126,7 +127,7 @@ fn one_line(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if is_invisible(c) => out.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => out.push(c),
         }
     }
@@ -144,6 +145,7 @@ mod tests {
             (text("a\tb\nc"), "a\\tb\\nc", "\"a\tb\nc\""),
             (text("{\"a\":\"\\\"\"}"), "{\"a\":\"\\\"\"}", "\"{\"\"a\"\":\"\"\\\"\"\"\"}\""),
             (text("x,y"), "x,y", "\"x,y\""),
+            (text("a\u{202e}b\u{feff}"), "a\\u{202e}b\\u{feff}", "a\u{202e}b\u{feff}"),
             (Datum::Number(-1), "-1", "-1"),
             (
                 Datum::Record(vec![text("a, b"), text("c"), Datum::Nil]),

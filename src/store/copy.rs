@@ -57,7 +57,7 @@ pub(crate) fn of(path: &Path) -> Result<Copy, StoreError> {
     if !std::fs::metadata(&path).map_err(StoreError::File)?.is_file() {
         return Err(StoreError::NoFile);
     }
-    let folder = tempfile::Builder::new().prefix("gatelog-").tempdir().map_err(StoreError::Copy)?;
+    let folder = private_folder().map_err(StoreError::Copy)?;
     let copy = Copy { folder };
     let mut why = StoreError::Changing;
     for attempt in 0..TRIES {
@@ -117,6 +117,15 @@ fn length(path: &Path) -> io::Result<u64> {
 }
 
 /// Copies the first `most` bytes of a file; false where there are fewer. With none there is no copy.
+/// A folder that nobody but its owner may look into: sessions hold what people said, and secrets.
+fn private_folder() -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("gatelog-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir()
+}
+
 fn copied(from: &Path, most: u64, to: &Path) -> Result<bool, StoreError> {
     if most == 0 {
         return match std::fs::remove_file(to) {
@@ -183,5 +192,19 @@ fn is_hot(journal: &Path) -> io::Result<bool> {
         Ok(mut file) => Ok(filled(&mut file, &mut start)? == start.len() && start == JOURNAL),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_may_look_into_the_folder_of_a_copy() {
+        let folder = private_folder().unwrap();
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(folder.path()).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o700);
     }
 }
