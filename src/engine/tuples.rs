@@ -83,7 +83,8 @@ impl Tuples {
     /// Adds a tuple; tells whether it is new.
     pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
         debug_assert_eq!(tuple.len(), self.arity, "a tuple has its relation's width");
-        if self.find(tuple).is_some() {
+        let hash = self.state.hash_one(tuple);
+        if self.table.find(hash, |&row| self.row(row) == tuple).is_some() {
             return false;
         }
         let row = self.len;
@@ -91,7 +92,7 @@ impl Tuples {
         self.len += 1;
         self.changes += 1;
         let (words, arity, state) = (&self.words, self.arity, &self.state);
-        self.table.insert_unique(state.hash_one(tuple), row, |&row| state.hash_one(at(words, arity, row)));
+        self.table.insert_unique(hash, row, |&row| state.hash_one(at(words, arity, row)));
         true
     }
 

@@ -1,7 +1,9 @@
 //! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
@@ -125,8 +127,8 @@ pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> S
 pub(crate) struct Reading {
     manner: Manner,
     events: Vec<Event>,
-    /// Id of an event to its place in `events`.
-    places: BTreeMap<String, usize>,
+    /// Id of an event to its place in `events`. Probed, never walked.
+    places: HashMap<String, usize, RandomState>,
     partial: usize,
     repeated: usize,
     pub(crate) ignored: Ignored,
