@@ -17,7 +17,7 @@ use crate::json::MAX_DEPTH;
 /// assert!(gatelog::json::parse(r#"{"a":1,"a":2}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Json, Fault> {
-    let mut reader = Reader { text, at: 0, fields: Vec::new(), items: Vec::new() };
+    let mut reader = Reader { text, at: 0, fields: Vec::with_capacity(FEW), items: Vec::new() };
     let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {

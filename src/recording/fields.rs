@@ -60,8 +60,8 @@ pub(crate) struct Fields<'a> {
 /// The members of an object.
 #[derive(Debug)]
 enum Members<'a> {
-    /// Few, each written as it is asked for: looked at one by one.
-    AsWritten(&'a [(Box<str>, Json)]),
+    /// Few, each written as it is asked for: looked at one by one, if its [`mark`] is among these at all.
+    AsWritten(u64, &'a [(Box<str>, Json)]),
     /// Many or spelled otherwise: sorted by their keys.
     Sorted(Vec<Member<'a>>),
 }
@@ -89,8 +89,10 @@ impl<'a> Fields<'a> {
     /// The same for an object that stands there.
     pub(crate) fn at(json: &'a Json, place: Place<'a>, known: &[&str]) -> Result<Self, Wrong> {
         let Json::Object(written) = json else { return Err(Wrong::shape(&place.words(), "an object")) };
+        let mut marks = 0;
         let (mut seen, mut respelled, mut has_unknown) = (0_u128, written.len() > FEW, false);
         for (key, _) in written {
+            marks |= mark(key);
             match known.iter().position(|known| is_same(known, key)) {
                 Some(index) => {
                     let bit = u32::try_from(index).ok().and_then(|index| 1_u128.checked_shl(index)).unwrap_or(0);
@@ -114,7 +116,7 @@ impl<'a> Fields<'a> {
         let members = if respelled {
             Members::Sorted(sorted(written, &place, known)?)
         } else {
-            Members::AsWritten(written)
+            Members::AsWritten(marks, written)
         };
         Ok(Self { place, members, has_unknown })
     }
@@ -122,7 +124,8 @@ impl<'a> Fields<'a> {
     /// A member, by its key: as it is written, and its value.
     fn member(&self, key: &str) -> Option<(&'a str, &'a Json)> {
         match &self.members {
-            Members::AsWritten(members) => {
+            Members::AsWritten(marks, _) if marks & mark(key) == 0 => None,
+            Members::AsWritten(_, members) => {
                 members.iter().find(|(written, _)| is_same(written, key)).map(|(key, value)| (&**key, value))
             }
             Members::Sorted(members) => {
@@ -135,7 +138,7 @@ impl<'a> Fields<'a> {
     /// The keys as written, with their values, that are neither null nor `known`, sorted by the keys.
     pub(crate) fn others(&self, known: &[&str]) -> std::vec::IntoIter<(&'a str, &'a Json)> {
         let mut others: Vec<(&'a str, &'a Json)> = match &self.members {
-            Members::AsWritten(members) => {
+            Members::AsWritten(_, members) => {
                 let others = members.iter().filter(|(key, _)| !known.contains(&&**key));
                 others.map(|(key, value)| (&**key, value)).collect()
             }
@@ -145,7 +148,7 @@ impl<'a> Fields<'a> {
             }
         };
         others.retain(|(_, value)| **value != Json::Null);
-        if matches!(self.members, Members::AsWritten(_)) {
+        if matches!(self.members, Members::AsWritten(..)) {
             others.sort_by_key(|(key, _)| *key);
         }
         others.into_iter()
@@ -216,6 +219,12 @@ impl<'a> Fields<'a> {
     pub(crate) fn object<'s>(&'s self, key: &'s str, known: &[&str]) -> Result<Option<Fields<'s>>, Wrong> {
         self.value(key).map(|value| Fields::at(value, self.place_of(key), known)).transpose()
     }
+}
+
+/// One of 64 bits, by the length and the first byte of a key.
+fn mark(key: &str) -> u64 {
+    let first = key.as_bytes().first().copied().unwrap_or(0);
+    1 << (key.len().wrapping_mul(5) ^ usize::from(first)) % 64
 }
 
 /// Whether two short texts are equal. Most that are not differ in length or at their first byte.

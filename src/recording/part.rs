@@ -372,11 +372,11 @@ mod tests {
             let inline = Json::Object(vec![("data".into(), text)]);
             Json::Object(vec![("inlineData".into(), inline)])
         };
-        let kind = |part: Json| parts(&[part], "parts", Dialect::Adk, Parts::Supported).unwrap_err().kind;
+        let kind = |part: Json| parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap_err().kind;
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
         let full =
-            |part: Json| parts(&[part], "parts", Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
+            |part: Json| parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
         assert!(full(data(13_333_332)).is_ok());
         assert_eq!(full(data(13_333_340)), Err(StopKind::TooLarge));
     }

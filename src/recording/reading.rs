@@ -140,6 +140,14 @@ impl Reading {
         Self { manner, ..Self::default() }
     }
 
+    /// Makes room for so many events, of which there may be fewer.
+    pub(crate) fn expect(&mut self, events: usize) {
+        // An event takes far more room than its place in a file, which may hold anything.
+        const MOST: usize = 64;
+        self.events.reserve(events.min(MOST));
+        self.places.reserve(events.min(MOST));
+    }
+
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
         let json = match self.manner.dialect {

@@ -37,6 +37,18 @@ impl Mark {
 }
 
 impl Pool {
+    /// Makes room for so many further texts and compound values each, so that their tables do not grow. A clone of the pool
+    /// has the same room.
+    pub fn make_room(&mut self, values: usize) {
+        let (all, ends, state) = (&self.text, &self.ends, &self.state);
+        self.symbols.reserve(values, |&id| state.hash_one(slice(all, ends, id)));
+        let (words, compounds) = (&self.words, &self.compounds);
+        self.compound_table.reserve(values, |&id| {
+            let (constructor, fields) = compound_at(words, compounds, id);
+            hash_compound(state, constructor, fields)
+        });
+    }
+
     /// The symbol of a text.
     pub fn symbol(&mut self, text: &str) -> Symbol {
         let hash = self.state.hash_one(text);
