@@ -103,11 +103,9 @@ impl Engine {
             .iter()
             .map(|tuples| Shape { arity: tuples.arity(), indexes: tuples.indexed() })
             .collect();
-        let mut pool = program.pool.clone();
-        pool.make_room(SESSION_VALUES);
         Self {
             shapes,
-            pool,
+            pool: program.pool.clone().with_room(SESSION_VALUES),
             first,
             around,
             later,

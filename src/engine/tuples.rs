@@ -116,10 +116,14 @@ impl Tuples {
     }
 
     /// Lets every index cover all rows. Costs as much as rows were added since the last time.
+    #[inline]
     pub(crate) fn refresh(&mut self) {
-        if self.covered == self.len {
-            return;
+        if self.covered != self.len {
+            self.cover();
         }
+    }
+
+    fn cover(&mut self) {
         let (words, arity, state, len) = (&self.words, self.arity, &self.state, self.len);
         for index in &mut self.indexes {
             let from = Row::try_from(index.next.len()).unwrap_or(END);

@@ -95,7 +95,8 @@ impl<'a> Fields<'a> {
             marks |= mark(key);
             match known.iter().position(|known| is_same(known, key)) {
                 Some(index) => {
-                    let bit = u32::try_from(index).ok().and_then(|index| 1_u128.checked_shl(index)).unwrap_or(0);
+                    let bit =
+                        u32::try_from(index).ok().and_then(|index| 1_u128.checked_shl(index)).unwrap_or(0);
                     respelled |= seen & bit != 0 || bit == 0;
                     seen |= bit;
                 }
@@ -224,7 +225,7 @@ impl<'a> Fields<'a> {
 /// One of 64 bits, by the length and the first byte of a key.
 fn mark(key: &str) -> u64 {
     let first = key.as_bytes().first().copied().unwrap_or(0);
-    1 << (key.len().wrapping_mul(5) ^ usize::from(first)) % 64
+    1 << ((key.len().wrapping_mul(5) ^ usize::from(first)) % 64)
 }
 
 /// Whether two short texts are equal. Most that are not differ in length or at their first byte.

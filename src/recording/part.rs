@@ -83,7 +83,12 @@ const FURTHER_OF_RESPONSE: &[(&str, Shape)] = &[
 ];
 
 /// Reads a list of parts that stands at `place`.
-pub(crate) fn parts(items: &[Json], place: &Place<'_>, dialect: Dialect, read: Parts) -> Result<Vec<Part>, Wrong> {
+pub(crate) fn parts(
+    items: &[Json],
+    place: &Place<'_>,
+    dialect: Dialect,
+    read: Parts,
+) -> Result<Vec<Part>, Wrong> {
     let mut parts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let place = Place::Item(place, index);
@@ -372,11 +377,14 @@ mod tests {
             let inline = Json::Object(vec![("data".into(), text)]);
             Json::Object(vec![("inlineData".into(), inline)])
         };
-        let kind = |part: Json| parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap_err().kind;
+        let kind = |part: Json| {
+            parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap_err().kind
+        };
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
-        let full =
-            |part: Json| parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
+        let full = |part: Json| {
+            parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind)
+        };
         assert!(full(data(13_333_332)).is_ok());
         assert_eq!(full(data(13_333_340)), Err(StopKind::TooLarge));
     }
@@ -395,7 +403,8 @@ mod tests {
         ];
         for (text, expected) in rows {
             let json = crate::json::parse(text).unwrap();
-            let stopped = parts(&[json], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
+            let stopped =
+                parts(&[json], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
             assert_eq!(stopped, Err(expected), "{text}");
         }
     }

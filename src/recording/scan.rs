@@ -125,7 +125,11 @@ pub(crate) fn members(bytes: &[u8], at: usize) -> Vec<(String, Span)> {
 
 /// The same, and the items of the array under the first key that is `listed`, if that array is whole: so its bytes are looked
 /// at once.
-pub(crate) fn members_with(bytes: &[u8], at: usize, listed: &str) -> (Vec<(String, Span)>, Option<Vec<Slot>>) {
+pub(crate) fn members_with(
+    bytes: &[u8],
+    at: usize,
+    listed: &str,
+) -> (Vec<(String, Span)>, Option<Vec<Slot>>) {
     let mut found = Vec::new();
     let (mut met, mut items) = (false, None);
     let mut at = blanks(bytes, at + 1);
@@ -290,7 +294,8 @@ mod tests {
             let (found, items) = members_with(text.as_bytes(), 0, "b");
             assert_eq!(found, members(text.as_bytes(), 0), "{text}");
             let items = items.map(|items| pieces(text, &items));
-            let expected = expected.map(|items| items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
+            let expected =
+                expected.map(|items| items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
             assert_eq!(items, expected, "{text}");
         }
     }
