@@ -165,7 +165,7 @@ impl Monitor {
     /// A session without records.
     #[must_use]
     pub fn new(policy: Arc<Policy>, settings: Settings) -> Self {
-        let mut database = policy.engine.database(&policy.program);
+        let mut database = policy.engine.database();
         for row in &settings.metadata {
             let tuple = row.each_ref().map(|text| database.text(text));
             database.insert(policy.schema.policy_metadata, &tuple);

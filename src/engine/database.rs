@@ -2,7 +2,7 @@ use crate::engine::ancestry::RecordNames;
 use crate::engine::tuples::{Row, Tuples};
 use crate::functor::Cache;
 use crate::lineage::Runs;
-use crate::program::{Program, RelationId};
+use crate::program::RelationId;
 use crate::value::{Mark, Pool, Word};
 
 /// The facts of one session: those the host keeps, those of the request, and those derived from both.
@@ -30,8 +30,8 @@ pub struct Moment {
 
 impl Database {
     /// No facts. Plans of the program have asked for indexes on `relations`.
-    pub(crate) fn with(program: &Program, relations: Vec<Tuples>) -> Self {
-        let (pool, names, cache) = (program.pool.clone(), RecordNames::default(), Cache::default());
+    pub(crate) fn with(pool: Pool, relations: Vec<Tuples>) -> Self {
+        let (names, cache) = (RecordNames::default(), Cache::default());
         Self { pool, names, relations, cache, depends: None }
     }
 

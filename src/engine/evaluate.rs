@@ -7,13 +7,15 @@ use crate::engine::tuples::{Row, Tuples};
 use crate::engine::{Budget, Database, EvalError};
 use crate::lineage::{Lineage, Runs};
 use crate::program::{LineageRelation, Literal, Origin, Program, RelationId, RuleId, Stratum, Term};
-use crate::value::{ConstructorId, Word};
+use crate::value::{ConstructorId, Pool, Word};
 
 /// A program that is ready to run: the plans of its rules, and which of its relations are kept between checks.
 #[derive(Debug)]
 pub struct Engine {
     /// The widths and indexes of the relations, to start a database from.
     shapes: Vec<Shape>,
+    /// The texts and values of the program, with room for those of a session.
+    pool: Pool,
     /// For each rule the plans of a first round: all rows of everything.
     first: Vec<Plan>,
     /// For a rule that can either walk all ancestors or look records up among them: the plan that looks them up.
@@ -31,6 +33,9 @@ pub struct Engine {
     reachable_gate: Option<RelationId>,
     position: ConstructorId,
 }
+
+/// Texts and compound values of a session for which room is made at its beginning.
+const SESSION_VALUES: usize = 512;
 
 #[derive(Debug)]
 struct Shape {
@@ -100,6 +105,7 @@ impl Engine {
             .collect();
         Self {
             shapes,
+            pool: program.pool.clone().with_room(SESSION_VALUES),
             first,
             around,
             later,
@@ -115,7 +121,7 @@ impl Engine {
 
     /// A session without facts.
     #[must_use]
-    pub fn database(&self, program: &Program) -> Database {
+    pub fn database(&self) -> Database {
         let tuples = |shape: &Shape| {
             let mut tuples = Tuples::new(shape.arity);
             for columns in &shape.indexes {
@@ -123,7 +129,7 @@ impl Engine {
             }
             tuples
         };
-        Database::with(program, self.shapes.iter().map(tuples).collect())
+        Database::with(self.pool.clone(), self.shapes.iter().map(tuples).collect())
     }
 
     /// Brings up to date what the roots need and what depends on session facts alone. Costs as much as those facts are

@@ -11,10 +11,13 @@ pub(crate) type Row = u32;
 
 const END: Row = Row::MAX;
 
+/// Rows that a set makes room for with its first: below that it would grow again and again.
+const FIRST: usize = 28;
+
 /// A set of tuples of one width, in the order of insertion, with the indexes that were asked for.
 ///
 /// Rows are only added at the end and taken from the end, so a range of rows is a moment of the set.
-// Invariant: `words` holds `len * arity` words; `table` holds each row once.
+// Invariant: `words` holds `len * arity` words; `table` holds each row once; every index covers the first `covered` rows.
 #[derive(Debug, Default)]
 pub(crate) struct Tuples {
     arity: usize,
@@ -22,6 +25,8 @@ pub(crate) struct Tuples {
     words: Vec<Word>,
     table: HashTable<Row>,
     indexes: Vec<Index>,
+    /// Rows that every index covers.
+    covered: Row,
     state: RandomState,
     changes: u64,
 }
@@ -83,15 +88,20 @@ impl Tuples {
     /// Adds a tuple; tells whether it is new.
     pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
         debug_assert_eq!(tuple.len(), self.arity, "a tuple has its relation's width");
-        if self.find(tuple).is_some() {
+        let hash = self.state.hash_one(tuple);
+        if self.table.find(hash, |&row| self.row(row) == tuple).is_some() {
             return false;
+        }
+        if self.table.capacity() == 0 {
+            self.table.reserve(FIRST, |_| 0);
+            self.words.reserve(FIRST * self.arity);
         }
         let row = self.len;
         self.words.extend_from_slice(tuple);
         self.len += 1;
         self.changes += 1;
         let (words, arity, state) = (&self.words, self.arity, &self.state);
-        self.table.insert_unique(state.hash_one(tuple), row, |&row| state.hash_one(at(words, arity, row)));
+        self.table.insert_unique(hash, row, |&row| state.hash_one(at(words, arity, row)));
         true
     }
 
@@ -100,12 +110,20 @@ impl Tuples {
         if let Some(found) = self.indexes.iter().position(|index| *index.columns == *columns) {
             return IndexId(found);
         }
+        self.covered = 0;
         self.indexes.push(Index { columns: columns.into(), heads: HashTable::new(), next: Vec::new() });
         IndexId(self.indexes.len() - 1)
     }
 
     /// Lets every index cover all rows. Costs as much as rows were added since the last time.
+    #[inline]
     pub(crate) fn refresh(&mut self) {
+        if self.covered != self.len {
+            self.cover();
+        }
+    }
+
+    fn cover(&mut self) {
         let (words, arity, state, len) = (&self.words, self.arity, &self.state, self.len);
         for index in &mut self.indexes {
             let from = Row::try_from(index.next.len()).unwrap_or(END);
@@ -113,6 +131,7 @@ impl Tuples {
                 index.add(row, words, arity, state);
             }
         }
+        self.covered = len;
     }
 
     /// The newest row below `below` whose key columns hold these values.
@@ -166,6 +185,7 @@ impl Tuples {
             }
         }
         self.len = self.len.min(len);
+        self.covered = self.covered.min(len);
         self.words.truncate(self.len as usize * self.arity);
     }
 }
@@ -181,6 +201,9 @@ impl Index {
             *head = row;
         } else {
             self.next.push(END);
+            if self.heads.capacity() == 0 {
+                self.heads.reserve(FIRST, |_| 0);
+            }
             self.heads.insert_unique(hash, row, |&other| hash_words(state, key(other)));
         }
     }

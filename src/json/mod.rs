@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 
 pub use number::Decimal;
 pub use reader::parse;
+pub(crate) use reader::plain_length;
 
 /// Objects and arrays nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 128;
@@ -160,7 +161,7 @@ impl Json {
 /// Writes a JSON text literal, escaping only what RFC 8259 demands.
 pub fn write_text(out: &mut String, text: &str) {
     out.push('"');
-    if !text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    if plain_length(text.as_bytes()) == text.len() {
         out.push_str(text);
         out.push('"');
         return;

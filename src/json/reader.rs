@@ -17,7 +17,7 @@ use crate::json::MAX_DEPTH;
 /// assert!(gatelog::json::parse(r#"{"a":1,"a":2}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Json, Fault> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader { text, at: 0, fields: Vec::with_capacity(FEW), items: Vec::new() };
     let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {
@@ -29,9 +29,13 @@ pub fn parse(text: &str) -> Result<Json, Fault> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Fields of the objects that are open, outermost first: each object takes its own from here once it is whole.
+    fields: Vec<(Box<str>, Json)>,
+    /// The same for items of arrays.
+    items: Vec<Json>,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -56,7 +60,7 @@ impl Reader<'_> {
             Some(b'{' | b'[') if depth >= MAX_DEPTH => Err(self.fault(FaultKind::TooDeep)),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'"') => Ok(Json::Text(self.string()?.into())),
+            Some(b'"') => Ok(Json::Text(self.string()?)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'a'..=b'z' | b'A'..=b'Z') => self.word(),
             _ => self.expected("a value"),
@@ -65,12 +69,12 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
-        let mut fields: Vec<(Box<str>, Json)> = Vec::new();
+        let first = self.fields.len();
         let mut keys = BTreeSet::new();
         self.blanks();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Json::Object(fields));
+            return Ok(Json::Object(Vec::new()));
         }
         loop {
             self.blanks();
@@ -78,8 +82,8 @@ impl Reader<'_> {
                 return self.expected("a key in double quotes");
             }
             let start = self.at;
-            let key: Box<str> = self.string()?.into();
-            if is_taken(&fields, &mut keys, &key) {
+            let key = self.string()?;
+            if is_taken(self.fields.get(first..).unwrap_or_default(), &mut keys, &key) {
                 self.at = start;
                 return Err(self.fault(FaultKind::DuplicateKey { key: key.into() }));
             }
@@ -89,13 +93,13 @@ impl Reader<'_> {
             }
             self.at += 1;
             let value = self.value(depth + 1).map_err(|fault| fault.inside(key.to_string()))?;
-            fields.push((key, value));
+            self.fields.push((key, value));
             self.blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Json::Object(fields));
+                    return Ok(Json::Object(self.fields.drain(first..).collect()));
                 }
                 _ => return self.expected("`,` or `}`"),
             }
@@ -104,21 +108,23 @@ impl Reader<'_> {
 
     fn array(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
-        let mut items = Vec::new();
+        let first = self.items.len();
         self.blanks();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Json::Array(items));
+            return Ok(Json::Array(Vec::new()));
         }
+        let mut index: usize = 0;
         loop {
-            let value = self.value(depth + 1).map_err(|fault| fault.inside(format!("[{}]", items.len())))?;
-            items.push(value);
+            let value = self.value(depth + 1).map_err(|fault| fault.inside(format!("[{index}]")))?;
+            self.items.push(value);
+            index += 1;
             self.blanks();
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Json::Array(items));
+                    return Ok(Json::Array(self.items.drain(first..).collect()));
                 }
                 _ => return self.expected("`,` or `]`"),
             }
@@ -185,26 +191,34 @@ impl Reader<'_> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    fn string(&mut self) -> Result<Box<str>, Fault> {
         self.at += 1;
-        let mut out = String::new();
+        let plain = self.plain();
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(plain.into());
+        }
+        let mut out = plain.to_owned();
         loop {
-            // Bytes below 0x80 are never part of a longer character.
-            let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-            let ends = |byte: &u8| *byte == b'"' || *byte == b'\\' || *byte < 0x20;
-            let plain = rest.iter().position(ends).unwrap_or(rest.len());
-            out.push_str(self.text.get(self.at..self.at + plain).unwrap_or(""));
-            self.at += plain;
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out);
+                    return Ok(out.into());
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 Some(_) => return self.expected("an escaped control character"),
                 None => return self.expected("a closing quote"),
             }
+            out.push_str(self.plain());
         }
+    }
+
+    /// Takes the stretch of a text up to its next quote, backslash or control character.
+    fn plain(&mut self) -> &'a str {
+        // Bytes below 0x80 are never part of a longer character.
+        let start = self.at;
+        self.at += plain_length(self.text.as_bytes().get(start..).unwrap_or_default());
+        self.text.get(start..self.at).unwrap_or("")
     }
 
     fn escape(&mut self) -> Result<char, Fault> {
@@ -253,6 +267,26 @@ impl Reader<'_> {
     }
 }
 
+/// How many bytes stand before the first quote, backslash or control character.
+pub(crate) fn plain_length(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    // The high bit of each byte that is below `bound`, a byte below 0x80. A byte behind such a one may be marked too, and
+    // it is the first that counts.
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let quote = below(word ^ (ONES * 0x22), 1);
+        let backslash = below(word ^ (ONES * 0x5c), 1);
+        let found = (quote | backslash | below(word, 0x20)) & (ONES << 7);
+        if found != 0 {
+            return index * 8 + found.trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..0x20);
+    words.len() * 8 + rest.iter().take_while(plain).count()
+}
+
 /// Objects up to this many keys are searched key by key, which is quicker than a set.
 const FEW: usize = 16;
 
@@ -265,4 +299,25 @@ fn is_taken(fields: &[(Box<str>, Json)], keys: &mut BTreeSet<Box<str>>, key: &st
         keys.extend(fields.iter().map(|(name, _)| name.clone()));
     }
     !keys.insert(key.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_stretches_end_at_the_first_byte_that_is_not() {
+        for end in *b"\"\\\x00\x1f" {
+            for length in 0..40 {
+                for next in *b"a\"\x00\xff\x80!#[]\x21" {
+                    let mut bytes = vec![b' '; length];
+                    bytes.extend([end, next, next, b'"', 0xc3]);
+                    assert_eq!(plain_length(&bytes), length, "{end} {next}");
+                }
+            }
+        }
+        let others: Vec<u8> = (0x20..=0xff).filter(|byte| !matches!(byte, b'"' | b'\\')).collect();
+        assert_eq!(plain_length(&others), others.len());
+        assert_eq!(plain_length(others.get(3..).unwrap_or_default()), others.len() - 3);
+    }
 }

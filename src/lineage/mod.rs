@@ -90,6 +90,9 @@ impl Lineage {
     /// twice, or that have not arrived yet, are left out. Costs as much as there are further records, where what they
     /// were computed from is known to `parent` or newer than it; else as much as both have runs.
     pub fn extend(&mut self, parent: ContextId, records: &[RecordId]) -> ContextId {
+        if records.is_empty() {
+            return parent;
+        }
         let base = self.context(parent);
         let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
         let mut appended = Vec::with_capacity(records.len());

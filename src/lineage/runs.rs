@@ -107,8 +107,13 @@ impl Runs {
     /// Adds one record. Takes constant time for one above all others.
     pub fn insert(&mut self, record: RecordId) {
         let run = (record.0, record.0.saturating_add(1));
+        let below = match self.recent.as_slice() {
+            [.., below, _] => Some(below.1),
+            [_] | [] => self.older.as_ref().map(|chunk| chunk.end()),
+        };
         match self.recent.last_mut() {
             Some((_, end)) if *end == run.0 => *end = run.1,
+            Some((start, _)) if *start == run.1 && below.is_none_or(|end| end < run.0) => *start = run.0,
             Some((_, end)) if *end > run.0 => {
                 if !self.covers(run) {
                     self.merge(vec![run]);

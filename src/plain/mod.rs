@@ -103,7 +103,7 @@ pub fn run(
     budget: Budget,
 ) -> Result<Vec<Written>, PlainError> {
     let engine = Engine::new(program, &[]);
-    let mut database = engine.database(program);
+    let mut database = engine.database();
     for channel in channels.iter().filter(|channel| channel.task == Task::Read) {
         input(program, channel, files, &mut database)?;
     }

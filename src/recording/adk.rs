@@ -3,7 +3,7 @@
 use crate::json::Json;
 use crate::recording::early;
 use crate::recording::event::{Actions, Compaction, Event, Part, ToolConfirmation};
-use crate::recording::fields::{Fields, Wrong, is_blank, is_hollow, join, shown};
+use crate::recording::fields::{Fields, Place, Wrong, is_blank, is_hollow, join, shown};
 use crate::recording::part;
 use crate::recording::reading::Dialect;
 use crate::recording::request;
@@ -164,7 +164,7 @@ pub(crate) fn event(
     if READ.iter().all(|key| fields.value(key).is_none()) {
         return Err(Wrong::new(StopKind::BadShape, "the object has no field of an event".to_owned()));
     }
-    for (key, _) in fields.others(&known) {
+    for (key, _) in fields.unknown(&known) {
         ignored.note(key);
     }
     let grounding = outside_parts(&fields, "groundingMetadata", manner.parts)?;
@@ -172,7 +172,7 @@ pub(crate) fn event(
     let content = fields.object("content", CONTENT)?;
     let mut event = Event { index, grounding, ..said_about(&fields)? };
     if let Some(content) = content {
-        for (key, _) in content.others(CONTENT) {
+        for (key, _) in content.unknown(CONTENT) {
             ignored.note(&join("content", key));
         }
         event.role = content.text("role")?;
@@ -190,7 +190,7 @@ pub(crate) fn event(
     }
     let known = manner.known(&[ACTIONS, SILENT_ACTIONS], RUST_ACTIONS);
     if let Some(fields) = fields.object("actions", &known)? {
-        for (key, _) in fields.others(&known) {
+        for (key, _) in fields.unknown(&known) {
             ignored.note(&join("actions", key));
         }
         event.has_actions = true;
@@ -202,7 +202,7 @@ pub(crate) fn event(
 }
 
 fn parts(content: &Fields<'_>, manner: Manner) -> Result<Vec<Part>, Wrong> {
-    part::parts(content.list("parts")?, &content.place("parts"), manner.dialect, manner.parts)
+    part::parts(content.list("parts")?, &content.place_of("parts"), manner.dialect, manner.parts)
 }
 
 fn said_about(fields: &Fields<'_>) -> Result<Event, Wrong> {
@@ -347,13 +347,13 @@ fn artifacts(fields: &Fields<'_>) -> Result<Vec<(String, i64)>, Wrong> {
 }
 
 fn confirmations(fields: &Fields<'_>) -> Result<Vec<(String, ToolConfirmation)>, Wrong> {
-    let place = fields.place("requestedToolConfirmations");
+    let place = fields.place_of("requestedToolConfirmations");
     let mut asked = Vec::new();
     for (call, json) in fields.entries("requestedToolConfirmations")? {
         let confirmation = match json {
             Json::Null => ToolConfirmation::default(),
             json => {
-                let fields = Fields::new(json, &join(&place, call), &["hint", "payload"])?;
+                let fields = Fields::at(json, Place::Key(&place, call), &["hint", "payload"])?;
                 ToolConfirmation { hint: fields.text("hint")?, payload: fields.value("payload").cloned() }
             }
         };

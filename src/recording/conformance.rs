@@ -148,7 +148,7 @@ impl Build {
         let Some(call) = fields.value("toolCall") else {
             return Err(Wrong::shape(&fields.place("toolCall"), "a function call"));
         };
-        let own = Fields::new(call, &fields.place("toolCall"), &["id"])?;
+        let own = Fields::at(call, fields.place_of("toolCall"), &["id"])?;
         let id = own.text("id")?;
         let invocation = format!("message-{message}");
         let called = self.open.get_mut(&id).and_then(VecDeque::pop_front);

@@ -3,7 +3,7 @@
 use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{FieldValue, Part, PartKind};
-use crate::recording::fields::{Fields, Wrong, camel, is_blank, join, shown, snake};
+use crate::recording::fields::{Fields, Place, Wrong, camel, is_blank, join, shown, snake};
 use crate::recording::reading::Dialect;
 use crate::recording::untagged;
 use crate::recording::{Parts, StopKind};
@@ -83,13 +83,18 @@ const FURTHER_OF_RESPONSE: &[(&str, Shape)] = &[
 ];
 
 /// Reads a list of parts that stands at `place`.
-pub(crate) fn parts(items: &[Json], place: &str, dialect: Dialect, read: Parts) -> Result<Vec<Part>, Wrong> {
+pub(crate) fn parts(
+    items: &[Json],
+    place: &Place<'_>,
+    dialect: Dialect,
+    read: Parts,
+) -> Result<Vec<Part>, Wrong> {
     let mut parts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
-        let place = format!("{place}[{index}]");
+        let place = Place::Item(place, index);
         let part = match dialect {
-            Dialect::Adk | Dialect::Vertex => part(item, &place, read),
-            Dialect::Rust => untagged::part(item, &place, read),
+            Dialect::Adk | Dialect::Vertex => part(item, place, read),
+            Dialect::Rust => untagged::part(item, &place.words(), read),
         };
         parts.push(part.map_err(|wrong| Wrong { part: Some(index), ..wrong })?);
     }
@@ -111,8 +116,8 @@ pub(crate) fn unknown(parts: &[Part]) -> impl Iterator<Item = String> {
     })
 }
 
-fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
-    let fields = Fields::new(json, place, PART)?;
+fn part(json: &Json, place: Place<'_>, read: Parts) -> Result<Part, Wrong> {
+    let fields = Fields::at(json, place, PART)?;
     let (kind, further_inside) = kind_of(&fields, read)?;
     Ok(Part {
         kind,
@@ -217,10 +222,9 @@ fn further(
     let inner = supported != PART;
     // `willContinue: false` says nothing.
     let says = |value: &Json| !(is_blank(value) || inner && *value == Json::Bool(false));
-    let place = fields.own_place();
     let mut inline = 0;
-    for (key, value) in fields.others(supported).filter(|(_, value)| says(value)) {
-        let place = join(place, key);
+    for (key, value) in fields.unknown(supported).filter(|(_, value)| says(value)) {
+        let place = join(&fields.own_place(), key);
         inline += inline_size(value);
         if inline > MAX_INLINE {
             let text = format!("`{place}` holds more than {MAX_INLINE} bytes of inline data");
@@ -236,13 +240,14 @@ fn further(
     }
     // A key that looks like one of these is refused, as everywhere.
     let known: Vec<&str> = shapes.iter().map(|(key, _)| *key).collect();
-    Fields::new(json, place, &known)?;
+    let place = fields.own_place();
+    Fields::new(json, &place, &known)?;
     let Json::Object(members) = json else { return Ok(Vec::new()) };
     let others = members.iter().filter(|(key, value)| {
         let known = supported.contains(&&*camel(key));
         !known && says(value)
     });
-    members_of(others, place, shapes)
+    members_of(others, &place, shapes)
 }
 
 /// Members of an object of the schema, by their names in snake case.
@@ -330,7 +335,7 @@ mod tests {
     fn stop_of(text: &str) -> (StopKind, Option<usize>, String) {
         let json = crate::json::parse(text).unwrap();
         let Json::Array(items) = json else { panic!("not a list") };
-        let wrong = parts(&items, "parts", Dialect::Adk, Parts::Supported).unwrap_err();
+        let wrong = parts(&items, &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap_err();
         (wrong.kind, wrong.part, wrong.text)
     }
 
@@ -360,7 +365,7 @@ mod tests {
         let text = r#"{"text": "x", "inlineData": null, "videoMetadata": {}, "thought": null,
             "functionCall": null}"#;
         let json = crate::json::parse(text).unwrap();
-        let read = parts(&[json], "parts", Dialect::Adk, Parts::Supported).unwrap();
+        let read = parts(&[json], &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap();
         let kinds: Vec<_> = read.into_iter().map(|part| part.kind).collect();
         assert_eq!(kinds, [PartKind::Text("x".to_owned())]);
     }
@@ -372,11 +377,14 @@ mod tests {
             let inline = Json::Object(vec![("data".into(), text)]);
             Json::Object(vec![("inlineData".into(), inline)])
         };
-        let kind = |part: Json| parts(&[part], "parts", Dialect::Adk, Parts::Supported).unwrap_err().kind;
+        let kind = |part: Json| {
+            parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Supported).unwrap_err().kind
+        };
         assert_eq!(kind(data(13_333_332)), StopKind::UnsupportedPart);
         assert_eq!(kind(data(13_333_340)), StopKind::TooLarge);
-        let full =
-            |part: Json| parts(&[part], "parts", Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
+        let full = |part: Json| {
+            parts(&[part], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind)
+        };
         assert!(full(data(13_333_332)).is_ok());
         assert_eq!(full(data(13_333_340)), Err(StopKind::TooLarge));
     }
@@ -395,7 +403,8 @@ mod tests {
         ];
         for (text, expected) in rows {
             let json = crate::json::parse(text).unwrap();
-            let stopped = parts(&[json], "parts", Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
+            let stopped =
+                parts(&[json], &Place::Words("parts"), Dialect::Adk, Parts::Full).map_err(|wrong| wrong.kind);
             assert_eq!(stopped, Err(expected), "{text}");
         }
     }

@@ -1,7 +1,9 @@
 //! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
@@ -125,8 +127,8 @@ pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> S
 pub(crate) struct Reading {
     manner: Manner,
     events: Vec<Event>,
-    /// Id of an event to its place in `events`.
-    places: BTreeMap<String, usize>,
+    /// Id of an event to its place in `events`. Probed, never walked.
+    places: HashMap<String, usize, RandomState>,
     partial: usize,
     repeated: usize,
     pub(crate) ignored: Ignored,
@@ -136,6 +138,14 @@ impl Reading {
     /// A reading that has met nothing yet.
     pub(crate) fn new(manner: Manner) -> Self {
         Self { manner, ..Self::default() }
+    }
+
+    /// Makes room for so many events, of which there may be fewer.
+    pub(crate) fn expect(&mut self, events: usize) {
+        // An event takes far more room than its place in a file, which may hold anything.
+        const MOST: usize = 64;
+        self.events.reserve(events.min(MOST));
+        self.places.reserve(events.min(MOST));
     }
 
     /// Takes in one event, the `index`th of its session.

@@ -3,6 +3,8 @@
 //! Only quotes and brackets are looked at, so that a fault inside one event leaves the others in their places. Nothing
 //! here recurses, and every byte is looked at a constant number of times.
 
+use crate::json::plain_length;
+
 /// A stretch of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -54,11 +56,12 @@ pub(crate) fn blanks_before(bytes: &[u8], end: usize) -> usize {
 pub(crate) fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes.get(at) == Some(&b'"') {
-            return Some(at + 1);
-        }
-        at += 2;
+        at += plain_length(bytes.get(at..)?);
+        at += match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => 2,
+            _ => 1,
+        };
     }
 }
 
@@ -117,7 +120,18 @@ pub(crate) fn text(bytes: &[u8], span: Span) -> String {
 
 /// Keys and values of the object at `at`, as far as they can be made out; the last one may be cut short by the end.
 pub(crate) fn members(bytes: &[u8], at: usize) -> Vec<(String, Span)> {
+    members_with(bytes, at, "").0
+}
+
+/// The same, and the items of the array under the first key that is `listed`, if that array is whole: so its bytes are looked
+/// at once.
+pub(crate) fn members_with(
+    bytes: &[u8],
+    at: usize,
+    listed: &str,
+) -> (Vec<(String, Span)>, Option<Vec<Slot>>) {
     let mut found = Vec::new();
+    let (mut met, mut items) = (false, None);
     let mut at = blanks(bytes, at + 1);
     while bytes.get(at) == Some(&b'"') {
         let Some(key_end) = string_end(bytes, at) else { break };
@@ -127,7 +141,16 @@ pub(crate) fn members(bytes: &[u8], at: usize) -> Vec<(String, Span)> {
             break;
         }
         let start = blanks(bytes, colon + 1);
-        let end = value_end(bytes, start);
+        let first = !met && key == listed;
+        met |= first;
+        let whole = if first && bytes.get(start) == Some(&b'[') { whole_list(bytes, start) } else { None };
+        let end = match whole {
+            Some((slots, end)) => {
+                items = Some(slots);
+                Some(end)
+            }
+            None => value_end(bytes, start),
+        };
         found.push((key, Span { start, end: end.unwrap_or(bytes.len()) }));
         let Some(end) = end else { break };
         let comma = blanks(bytes, end);
@@ -136,30 +159,41 @@ pub(crate) fn members(bytes: &[u8], at: usize) -> Vec<(String, Span)> {
         }
         at = blanks(bytes, comma + 1);
     }
-    found
+    (found, items)
+}
+
+/// The items of the array at `at` and where it ends; none where it breaks.
+fn whole_list(bytes: &[u8], at: usize) -> Option<(Vec<Slot>, usize)> {
+    let (slots, end) = items(bytes, at);
+    end.map(|end| (slots, end))
 }
 
 /// The items of the array at `at`. Where it breaks, the last slot reaches to the end of the bytes.
 pub(crate) fn elements(bytes: &[u8], at: usize) -> Vec<Slot> {
+    items(bytes, at).0
+}
+
+/// The same, and past the array; none where it breaks.
+fn items(bytes: &[u8], at: usize) -> (Vec<Slot>, Option<usize>) {
     let mut slots = Vec::new();
     let mut at = blanks(bytes, at + 1);
     if bytes.get(at) == Some(&b']') {
-        return slots;
+        return (slots, Some(at + 1));
     }
     loop {
         let Some(end) = value_end(bytes, at) else {
             slots.push(Slot::broken(at.min(bytes.len()), bytes.len()));
-            return slots;
+            return (slots, None);
         };
         slots.push(Slot::whole(at, end));
         let next = blanks(bytes, end);
         match bytes.get(next) {
             Some(b',') => at = blanks(bytes, next + 1),
-            Some(b']') => return slots,
+            Some(b']') => return (slots, Some(next + 1)),
             Some(_) | None => {
                 let broken = Slot::broken(next, bytes.len());
                 slots.push(Slot { unseparated: true, ..broken });
-                return slots;
+                return (slots, None);
             }
         }
     }
@@ -246,6 +280,24 @@ mod tests {
     fn lines_stand_alone() {
         let text = "{}\r\n\n {\"a\": \n{} x\n[1]";
         assert_eq!(pieces(text, &lines(text.as_bytes(), 0)), ["{}", "!{\"a\":", "!{} x", "[1]"]);
+    }
+
+    #[test]
+    fn items_are_those_of_the_first_list_of_that_name() {
+        let rows: [(&str, Option<&[&str]>); 4] = [
+            (r#"{"b": [1, {"a": 2}], "a": [3]}"#, Some(&["1", r#"{"a": 2}"#])),
+            (r#"{"b": [1 2], "b": [3]}"#, None),
+            (r#"{"b": {}, "b": [3]}"#, None),
+            (r#"{"a": [1], "b": [2"#, None),
+        ];
+        for (text, expected) in rows {
+            let (found, items) = members_with(text.as_bytes(), 0, "b");
+            assert_eq!(found, members(text.as_bytes(), 0), "{text}");
+            let items = items.map(|items| pieces(text, &items));
+            let expected =
+                expected.map(|items| items.iter().map(|&item| item.to_owned()).collect::<Vec<_>>());
+            assert_eq!(items, expected, "{text}");
+        }
     }
 
     #[test]

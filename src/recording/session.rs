@@ -19,6 +19,7 @@ const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUp
 /// Reads the events of a file that was recognised.
 pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Recording {
     let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
+    reading.expect(layout.slots.len());
     let mut around = around(bytes, layout, &mut reading.ignored);
     let mut session = around.id.clone();
     let halt = match around.before {

@@ -71,7 +71,7 @@ fn unrecognised(bytes: &[u8], seen: String) -> RecordingError {
 }
 
 fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
-    let members = scan::members(bytes, at);
+    let (members, events) = scan::members_with(bytes, at, "events");
     if has(&members, "evalCases") || has(&members, "evalSetId") {
         return eval_set(bytes, &members);
     }
@@ -81,7 +81,7 @@ fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError>
     }
     let session = has(&members, "id") && (has(&members, "appName") || has(&members, "userId"));
     if has(&members, "events") && !other::is_span(&members) || session && !is_event(bytes, &members) {
-        return session_document(bytes, at, &members).map(Content::Events);
+        return session_document(bytes, at, &members, events).map(Content::Events);
     }
     if let Some(refused) = other::object(bytes, &members) {
         return Err(refused);
@@ -108,21 +108,25 @@ fn eval_set<'a>(bytes: &[u8], members: &Members) -> Result<Content<'a>, Recordin
 /// Recognises a session document that is the whole of the text.
 pub(crate) fn session(bytes: &[u8]) -> Result<Layout, RecordingError> {
     match bytes.first() {
-        Some(b'{') => session_document(bytes, 0, &scan::members(bytes, 0)),
+        Some(b'{') => session_document(bytes, 0, &scan::members(bytes, 0), None),
         Some(_) | None => Err(unrecognised(bytes, "this is no session: it is no object".to_owned())),
     }
 }
 
-fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout, RecordingError> {
+/// `items` are those of the first list of events, where it is whole.
+fn session_document(
+    bytes: &[u8],
+    at: usize,
+    members: &Members,
+    items: Option<Vec<Slot>>,
+) -> Result<Layout, RecordingError> {
     let mut lists = members.iter().filter(|(key, _)| key == "events").map(|(_, span)| *span);
     let events = lists.next();
     if let Some(refused) = other::early(bytes, members) {
         return Err(refused);
     }
-    // Without its events the list is taken to stand at the end, empty.
-    let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
     let list = events.filter(|span| bytes.get(span.start) == Some(&b'['));
-    let slots = list.map_or_else(Vec::new, |span| scan::elements(bytes, span.start));
+    let slots = list.map_or_else(Vec::new, |span| items.unwrap_or_else(|| scan::elements(bytes, span.start)));
     let named = ["id", "appName", "userId"].iter().any(|key| has(members, key));
     if !named && slots.is_empty() {
         return Err(unrecognised(bytes, "this is no session: it has neither an id nor events".to_owned()));
@@ -131,7 +135,11 @@ fn session_document(bytes: &[u8], at: usize, members: &Members) -> Result<Layout
     let form = if golden { Form::Golden } else { Form::Session };
     let dialect = probe(bytes, &slots)?;
     let doubled = lists.flat_map(|span| scan::elements(bytes, span.start)).collect();
-    let list = list.unwrap_or(Span { start: end, end });
+    // Without its events the list is taken to stand at the end, empty.
+    let list = list.unwrap_or_else(|| {
+        let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
+        Span { start: end, end }
+    });
     Ok(Layout { form, dialect, slots, doubled, list: Some(list) })
 }
 

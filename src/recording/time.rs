@@ -48,6 +48,9 @@ fn scaled(text: &str, places: i32) -> Option<i128> {
     if text.len() > 64 {
         return None;
     }
+    if let Some(scaled) = short(text, places) {
+        return Some(scaled);
+    }
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (text, 0),
@@ -61,6 +64,29 @@ fn scaled(text: &str, places: i32) -> Option<i128> {
         (false, Some(power)) => digits.checked_div(power),
         (false, None) => Some(0),
     }
+}
+
+/// The same for up to eighteen digits with a point among them or none: the way that most times are written. None for all
+/// others, which says nothing about them.
+fn short(text: &str, places: i32) -> Option<i128> {
+    let (mut digits, mut fraction) = (0_i64, None);
+    if text.len() > 18 || !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    for byte in text.bytes() {
+        match (byte, &mut fraction) {
+            (b'.', None) => fraction = Some(0),
+            (b'0'..=b'9', count) => {
+                digits = digits * 10 + i64::from(byte - b'0');
+                if let Some(count) = count {
+                    *count += 1;
+                }
+            }
+            _ => return None,
+        }
+    }
+    let shift = u32::try_from(places.checked_sub(fraction.unwrap_or(0))?).ok()?;
+    i128::from(digits).checked_mul(10_i128.checked_pow(shift)?)
 }
 
 #[cfg(test)]

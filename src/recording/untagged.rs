@@ -38,8 +38,8 @@ pub(crate) fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong>
     }
     let mut inside = Vec::new();
     if let Some(inner) = fields.object("functionResponse", RESPONSE)? {
-        for (key, value) in inner.others(RESPONSE).filter(|(_, value)| !is_blank(value)) {
-            part::refuse(read, inner.own_place(), key, value)?;
+        for (key, value) in inner.unknown(RESPONSE).filter(|(_, value)| !is_blank(value)) {
+            part::refuse(read, &inner.own_place(), key, value)?;
             inside.push((key.into(), value.clone()));
         }
     }

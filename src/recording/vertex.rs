@@ -62,8 +62,8 @@ fn described(row: &Fields<'_>, ignored: &mut Ignored, members: &mut Members) -> 
     members.extend(taken(row, &["content", "errorCode", "errorMessage"]));
     let mut actions = row.entries("actions")?.to_vec();
     if let Some(metadata) = row.object("eventMetadata", METADATA)? {
-        for (key, _) in metadata.others(METADATA) {
-            ignored.note(&join(metadata.own_place(), key));
+        for (key, _) in metadata.unknown(METADATA) {
+            ignored.note(&join(&metadata.own_place(), key));
         }
         members.extend(taken(&metadata, METADATA).filter(|(key, _)| &**key != "customMetadata"));
         let custom = metadata.entries("customMetadata")?;

@@ -356,7 +356,7 @@ impl Graph {
         let part = (part as u64).to_be_bytes();
         let metadata = record.metadata.as_deref().unwrap_or("");
         let mut count: u64 = 0;
-        let own = loop {
+        let (own, id) = loop {
             let again = count.to_be_bytes();
             let fields: [&[u8]; 9] = [
                 place.as_bytes(),
@@ -370,12 +370,13 @@ impl Graph {
                 if count == 0 { &[] } else { &again },
             ];
             let own = fingerprint(&fields);
-            if !self.ids.contains_key(&hex(&own)) {
-                break own;
+            let id = hex(&own);
+            if !self.ids.contains_key(&id) {
+                break (own, id);
             }
             count += 1;
         };
-        record.id = hex(&own);
+        record.id = id;
         let number = self.trail.push(inputs, own);
         self.ids.insert(record.id.clone(), number);
         self.records.push(record);

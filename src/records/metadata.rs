@@ -1,6 +1,7 @@
 //! A part as canonical JSON: every key says the kind of key it is.
 
 use crate::json::Json;
+use crate::json::plain_length;
 use crate::recording::FieldValue;
 use crate::records::secret::without_credentials;
 use std::fmt::Write as _;
@@ -40,7 +41,7 @@ impl<'a> From<&'a FieldValue> for Field<'a> {
 
 /// The object of these fields, sorted by code point, without blanks, ASCII alone.
 pub(crate) fn encode(fields: Vec<(&str, Field<'_>)>) -> Result<String, Unencodable> {
-    let mut out = String::new();
+    let mut out = String::with_capacity(128);
     write_fields(&mut out, fields)?;
     Ok(out)
 }
@@ -161,8 +162,7 @@ fn write_ascii(out: &mut String, text: &str) {
 }
 
 fn write_escaped(out: &mut String, text: &str) {
-    let plain = |byte: u8| matches!(byte, b' '..=0x7f) && byte != b'"' && byte != b'\\';
-    if text.bytes().all(plain) {
+    if text.is_ascii() && plain_length(text.as_bytes()) == text.len() {
         out.push_str(text);
         return;
     }

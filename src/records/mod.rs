@@ -51,6 +51,8 @@ use crate::records::state::SessionNames;
 use crate::records::values::Values;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -73,7 +75,8 @@ pub struct Graph {
     parts: Parts,
     trail: Trail,
     records: Vec<Record>,
-    ids: BTreeMap<String, RecordId>,
+    /// Ids of records. Probed, never walked.
+    ids: HashMap<String, RecordId, RandomState>,
     facts: Vec<SessionFact>,
     calls: Vec<ProposedCall>,
     /// All function calls, for pairing.

@@ -37,6 +37,20 @@ impl Mark {
 }
 
 impl Pool {
+    /// The pool with room for so many further texts and compound values each, so that their tables do not grow. A clone of
+    /// it has the same room.
+    #[must_use]
+    pub fn with_room(mut self, values: usize) -> Self {
+        let (all, ends, state) = (&self.text, &self.ends, &self.state);
+        self.symbols.reserve(values, |&id| state.hash_one(slice(all, ends, id)));
+        let (words, compounds) = (&self.words, &self.compounds);
+        self.compound_table.reserve(values, |&id| {
+            let (constructor, fields) = compound_at(words, compounds, id);
+            hash_compound(state, constructor, fields)
+        });
+        self
+    }
+
     /// The symbol of a text.
     pub fn symbol(&mut self, text: &str) -> Symbol {
         let hash = self.state.hash_one(text);

@@ -16,7 +16,6 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jiff", &["functor", "recording"]),
     ("lsp_server", &["lsp"]),
     ("lsp_types", &["lsp"]),
-    ("memchr", &["recording"]),
     ("nom", &["syntax"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),
