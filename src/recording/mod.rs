@@ -30,7 +30,11 @@ mod turn;
 mod untagged;
 mod vertex;
 
+pub(crate) use bytes::to_base64;
+pub(crate) use event::Purpose;
 pub use event::{Actions, Author, Event, FieldValue, Part, PartKind, ToolConfirmation};
+
+pub(crate) use shape::DATABASE;
 
 use crate::recording::shape::Content;
 
@@ -168,7 +172,7 @@ pub struct UnreadCall {
 /// credential holds secrets.
 #[must_use]
 pub fn is_request(name: &str) -> bool {
-    matches!(name, "adk_request_confirmation" | "adk_request_credential" | "adk_request_input")
+    Purpose::of(name) != Purpose::Tool
 }
 
 /// Why a session stops: what cannot be judged is denied.
@@ -271,11 +275,11 @@ pub enum RecordingError {
 pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, RecordingError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (form, recordings) = match shape::recognise(bytes)? {
-        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, &layout, options)]),
+        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, &layout, options)]),
         Content::Stream => {
             let (masked, mut layout) = stream::read(bytes);
             layout.dialect = shape::probe(&masked, &layout.slots)?;
-            (layout.form, vec![session::assemble(&masked, &layout, options)])
+            (layout.form, vec![session::assemble(&masked, 0, &layout, options)])
         }
         Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),

@@ -9,6 +9,7 @@ use crate::recording::FieldValue;
 use crate::recording::Part;
 use crate::recording::PartKind;
 use crate::recording::Parts;
+use crate::recording::Purpose;
 use crate::recording::Stop;
 use crate::recording::StopKind;
 use crate::records::RecordKind;
@@ -20,30 +21,6 @@ use crate::records::outside;
 use crate::records::secret::redacted;
 use crate::records::secret::without_credentials;
 use std::borrow::Cow;
-
-/// Names under which the framework itself asks for something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A tool.
-    Tool,
-    /// `adk_request_confirmation`
-    Confirmation,
-    /// `adk_request_credential`
-    Credential,
-    /// `adk_request_input`
-    Input,
-}
-
-impl Purpose {
-    fn of(name: &str) -> Self {
-        match name {
-            "adk_request_confirmation" => Self::Confirmation,
-            "adk_request_credential" => Self::Credential,
-            "adk_request_input" => Self::Input,
-            _ => Self::Tool,
-        }
-    }
-}
 
 /// A record to be.
 #[derive(Debug)]
