@@ -167,9 +167,8 @@ fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>
     let recordings = recording::read(&bytes, &flags.options()).map_err(|error| {
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);
-        // A recording that cannot be read yet is a session that was not checked.
-        let other =
-            !named_so && !matches!(error, RecordingError::NotYet { .. } | RecordingError::NoSession { .. });
+        // A recording that cannot be judged is a session that was not checked.
+        let other = !named_so && !matches!(error, RecordingError::NoSession { .. });
         let error = files::unreadable(path, error);
         if other { No::OtherFile(error) } else { No::Unreadable(error) }
     })?;

@@ -240,10 +240,8 @@ pub struct Notice {
 pub enum RecordingError {
     #[error("{seen}; {accepted}")]
     Unrecognised { seen: String, accepted: &'static str },
-    #[error("this is {what}: recognised, not supported yet; {accepted}")]
-    NotYet { what: String, accepted: &'static str },
     #[error("this is {what}: recognised, and no recording that can be judged; {instead}")]
-    NoSession { what: &'static str, instead: &'static str },
+    NoSession { what: String, instead: &'static str },
     #[error(
         "this is a SQLite database, which is read from a file by a build with the feature `sqlite`, and not from a stream"
     )]

@@ -52,15 +52,16 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
         Some(_) if bytes.starts_with(DATABASE) => Err(RecordingError::NeedsFile),
-        Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
+        Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(pickle()),
         Some(b'{') => object(bytes, at),
         Some(b'[') => list(bytes, at),
         Some(_) => other_text(bytes, at),
     }
 }
 
-fn not_yet(what: impl Into<String>) -> RecordingError {
-    RecordingError::NotYet { what: what.into(), accepted: ACCEPTED }
+fn pickle() -> RecordingError {
+    let instead = "take the session database that it comes from, which is read with the pickles in it";
+    other::no_session("a Python pickle on its own", instead)
 }
 
 fn unrecognised(bytes: &[u8], from: usize, seen: String) -> RecordingError {
@@ -198,7 +199,10 @@ pub(crate) fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingEr
     for slot in slots {
         let members = scan::members(bytes, slot.span.start);
         if let Some(keys) = pascal(&members) {
-            return Err(not_yet(format!("a recording with the field names of Go ({keys})")));
+            let what = format!("a recording with the field names of Go ({keys})");
+            let instead =
+                "take the session with the names of its JSON form, as the answer to GET session has them";
+            return Err(other::no_session(&what, instead));
         }
         if has(&members, "timestamp") || has(&members, "rawEvent") {
             return Ok(dialect(bytes, &members));
