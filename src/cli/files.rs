@@ -222,6 +222,7 @@ pub(crate) fn write_inside(folder: &Path, name: &Path, text: &str) -> Result<(),
 }
 
 /// Writes a file of that name under a folder, unless one is there.
+#[cfg(feature = "sqlite")]
 pub(crate) fn add_inside(folder: &Path, name: &Path, text: &str) -> Result<(), FileError> {
     let path = folder.join(name);
     if path.symlink_metadata().is_ok() {
