@@ -1,24 +1,24 @@
 //! Session databases from files.
 #![expect(clippy::disallowed_methods, reason = "a file is looked into to see what it is")]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
 use crate::cli::arguments::Reading;
 use crate::cli::files;
-use crate::recording::{Form, Recording, RecordingError};
+use crate::recording::{DATABASE, Form, Recording, RecordingError};
 use crate::report::json::FileError;
 use crate::store::{self, Database, Entry, StoreError};
-
-/// How a SQLite file begins.
-const START: &[u8; 16] = b"SQLite format 3\0";
 
 /// Whether the file is a SQLite database. Pipes and devices are not looked into.
 pub(crate) fn is_one(path: &Path) -> bool {
     let mut start = [0; 16];
     let regular = path.as_os_str() != "-" && path.metadata().is_ok_and(|about| about.is_file());
-    regular && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok()) && start == *START
+    regular
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
+        && start == *DATABASE
 }
 
 /// Why a database gives no recordings.
@@ -67,9 +67,10 @@ pub(crate) fn opened(path: &Path, flags: &Reading) -> Result<Database, No> {
 
 /// The sessions of a database that were asked for: all, or those of these ids or names.
 pub(crate) fn wanted<'d>(database: &'d Database, names: &[String]) -> Vec<&'d Entry> {
+    let asked: BTreeSet<&str> = names.iter().map(String::as_str).collect();
     let named = |entry: &&Entry| {
         let name = entry.name();
-        names.is_empty() || names.iter().any(|one| *one == name.id || *one == name.to_string())
+        asked.is_empty() || asked.contains(&*name.id) || asked.contains(&*name.to_string())
     };
     database.entries().iter().filter(named).collect()
 }

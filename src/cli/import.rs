@@ -1,5 +1,6 @@
 //! `gatelog import`
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -26,7 +27,7 @@ pub(crate) fn run(flags: &Import, quiet: bool, console: &mut Console<'_>) -> Exi
         Err(no) => return policy::report_file(&no.error(), audience, console),
     };
     let entries = databases::wanted(&database, &flags.sessions);
-    let missing = missing(flags, &database);
+    let missing = missing(flags, &entries);
     for error in &missing {
         policy::report_file(error, audience, console);
     }
@@ -42,10 +43,11 @@ pub(crate) fn run(flags: &Import, quiet: bool, console: &mut Console<'_>) -> Exi
 }
 
 /// The ids that were asked for and that no session has.
-fn missing(flags: &Import, database: &Database) -> Vec<FileError> {
-    let there = |id: &&String| databases::wanted(database, std::slice::from_ref(*id)).is_empty();
+fn missing(flags: &Import, entries: &[&Entry]) -> Vec<FileError> {
+    let names = entries.iter().map(|entry| entry.name());
+    let there: BTreeSet<String> = names.flat_map(|name| [name.id.clone(), name.to_string()]).collect();
     let error = |id: &String| files::unreadable(&flags.file, format!("there is no session `{id}` in it"));
-    flags.sessions.iter().filter(there).map(error).collect()
+    flags.sessions.iter().filter(|id| !there.contains(*id)).map(error).collect()
 }
 
 #[derive(Debug, serde::Serialize)]

@@ -1,8 +1,7 @@
 //! Recordings from files.
 
-use std::path::Path;
-
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::Reading;
 use crate::cli::console::Console;
@@ -181,19 +180,21 @@ fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>
     recording::read(&bytes, &flags.options()).map_err(|error| {
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);
-        // A recording that cannot be read yet is a session that was not checked.
-        let other =
-            !named_so && !matches!(error, RecordingError::NotYet { .. } | RecordingError::NoSession { .. });
+        // A recording that cannot be judged is a session that was not checked.
+        let other = !named_so && !matches!(error, RecordingError::NoSession { .. });
         let error = files::unreadable(path, error);
         if other { No::OtherFile(error) } else { No::Unreadable(error) }
     })
 }
 
+/// The sessions that the flags name: by the name that tells them apart in their file, else by their id.
 fn wanted(mut recordings: Vec<Recording>, flags: &Reading) -> Vec<Recording> {
     if !flags.sessions.is_empty() {
-        let named =
-            |one: &Recording| flags.sessions.iter().any(|name| *name == one.name || *name == one.session_id);
-        recordings.retain(named);
+        let asked: BTreeSet<&str> = flags.sessions.iter().map(String::as_str).collect();
+        let names = recordings.iter().map(|one| one.name.clone());
+        let named: BTreeSet<String> = names.filter(|name| asked.contains(name.as_str())).collect();
+        let by_id = |id: &str| asked.contains(id) && !named.contains(id);
+        recordings.retain(|one| named.contains(&one.name) || by_id(&one.session_id));
     }
     recordings
 }

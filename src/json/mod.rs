@@ -110,7 +110,15 @@ impl Json {
     #[must_use]
     pub fn ordinary(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, &|out, text| out.push_str(text));
+        self.write(&mut out, Keys::Sorted, &|out, text| out.push_str(text));
+        out
+    }
+
+    /// As [`Json::ordinary`], with the keys of objects in the order in which they stand.
+    #[must_use]
+    pub fn as_written(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, Keys::AsTheyStand, &|out, text| out.push_str(text));
         out
     }
 
@@ -119,11 +127,11 @@ impl Json {
     #[must_use]
     pub fn canonical(&self) -> String {
         let mut out = String::new();
-        self.write(&mut out, &|out, text| out.push_str(&Decimal::read(text).canonical()));
+        self.write(&mut out, Keys::Sorted, &|out, text| out.push_str(&Decimal::read(text).canonical()));
         out
     }
 
-    fn write(&self, out: &mut String, number: &impl Fn(&mut String, &str)) {
+    fn write(&self, out: &mut String, keys: Keys, number: &impl Fn(&mut String, &str)) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(true) => out.push_str("true"),
@@ -136,26 +144,37 @@ impl Json {
                     if i > 0 {
                         out.push(',');
                     }
-                    item.write(out, number);
+                    item.write(out, keys, number);
                 }
                 out.push(']');
             }
             Self::Object(fields) => {
-                let mut sorted: Vec<_> = fields.iter().collect();
-                sorted.sort_by(|a, b| a.0.cmp(&b.0));
+                let mut fields: Vec<_> = fields.iter().collect();
+                match keys {
+                    Keys::Sorted => fields.sort_by(|a, b| a.0.cmp(&b.0)),
+                    Keys::AsTheyStand => {}
+                }
                 out.push('{');
-                for (i, (key, value)) in sorted.into_iter().enumerate() {
+                for (i, (key, value)) in fields.into_iter().enumerate() {
                     if i > 0 {
                         out.push(',');
                     }
                     write_text(out, key);
                     out.push(':');
-                    value.write(out, number);
+                    value.write(out, keys, number);
                 }
                 out.push('}');
             }
         }
     }
+}
+
+/// In what order the keys of objects are written.
+#[derive(Debug, Clone, Copy)]
+enum Keys {
+    /// By code point.
+    Sorted,
+    AsTheyStand,
 }
 
 /// Writes a JSON text literal, escaping only what RFC 8259 demands.
@@ -242,6 +261,8 @@ mod tests {
         let text = r#" {"b":[1.0,-0,1e2,"\u00e9\ud83d\ude00\"\\\/\u0001"],"\u00e0":null,"a":true} "#;
         let value = parse(text).unwrap();
         assert_eq!(value.ordinary(), r#"{"a":true,"b":[1.0,-0,1e2,"é😀\"\\/\u0001"],"à":null}"#);
+        let written = r#"{"b":[1.0,-0,1e2,"é😀\"\\/\u0001"],"à":null,"a":true}"#;
+        assert_eq!(value.as_written(), written);
         assert_eq!(value.canonical(), r#"{"a":true,"b":[1,0,100,"é😀\"\\/\u0001"],"à":null}"#);
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! A case is read turn by turn, so that a fault in one leaves those before it.
 
-use std::collections::BTreeSet;
-
 use crate::json::Json;
 use crate::recording::compose;
 use crate::recording::fields::{Fields, Wrong, camel, is_hollow};
@@ -49,17 +47,13 @@ pub(crate) fn read(bytes: &[u8], cases: &Cases, options: &Options) -> Vec<Record
         let case = Case { name, names, state: None, turns, before: outer, after: None };
         return vec![recording(bytes, &case, options)];
     }
-    let mut taken = BTreeSet::new();
-    let mut recordings = Vec::with_capacity(cases.slots.len());
-    for (index, slot) in cases.slots.iter().enumerate() {
+    let read = |slot: &Slot| {
         let mut case = case(bytes, *slot);
         case.before = outer.clone().or(case.before);
-        if case.name.is_empty() || !taken.insert(case.name.clone()) {
-            case.name = format!("{}#{index}", case.name);
-            taken.insert(case.name.clone());
-        }
-        recordings.push(recording(bytes, &case, options));
-    }
+        recording(bytes, &case, options)
+    };
+    let mut recordings: Vec<_> = cases.slots.iter().map(read).collect();
+    reading::tell_apart(&mut recordings);
     recordings
 }
 

@@ -226,3 +226,27 @@ pub struct Compaction {
     /// `compactedContent.parts`
     pub parts: Vec<Part>,
 }
+
+/// What a call is for, by its name: a tool, or a request of the framework itself to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A tool.
+    Tool,
+    /// `adk_request_confirmation`
+    Confirmation,
+    /// `adk_request_credential`
+    Credential,
+    /// `adk_request_input`
+    Input,
+}
+
+impl Purpose {
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "adk_request_confirmation" => Self::Confirmation,
+            "adk_request_credential" => Self::Credential,
+            "adk_request_input" => Self::Input,
+            _ => Self::Tool,
+        }
+    }
+}

@@ -30,7 +30,12 @@ mod turn;
 mod untagged;
 mod vertex;
 
+pub(crate) use bytes::to_base64;
+pub(crate) use event::Purpose;
 pub use event::{Actions, Author, Event, FieldValue, Part, PartKind, ToolConfirmation};
+
+#[cfg(all(feature = "app", feature = "sqlite"))]
+pub(crate) use shape::DATABASE;
 
 use crate::recording::shape::Content;
 
@@ -168,7 +173,7 @@ pub struct UnreadCall {
 /// credential holds secrets.
 #[must_use]
 pub fn is_request(name: &str) -> bool {
-    matches!(name, "adk_request_confirmation" | "adk_request_credential" | "adk_request_input")
+    Purpose::of(name) != Purpose::Tool
 }
 
 /// Why a session stops: what cannot be judged is denied.
@@ -236,10 +241,8 @@ pub struct Notice {
 pub enum RecordingError {
     #[error("{seen}; {accepted}")]
     Unrecognised { seen: String, accepted: &'static str },
-    #[error("this is {what}: recognised, not supported yet; {accepted}")]
-    NotYet { what: String, accepted: &'static str },
     #[error("this is {what}: recognised, and no recording that can be judged; {instead}")]
-    NoSession { what: &'static str, instead: &'static str },
+    NoSession { what: String, instead: &'static str },
     #[error(
         "this is a SQLite database: it is read by its path, in a build with the feature `sqlite`, and neither from standard \
          input nor for a test; `gatelog import` exports its sessions"
@@ -272,11 +275,11 @@ pub enum RecordingError {
 pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, RecordingError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (form, recordings) = match shape::recognise(bytes)? {
-        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, &layout, options)]),
+        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, &layout, options)]),
         Content::Stream => {
             let (masked, mut layout) = stream::read(bytes);
             layout.dialect = shape::probe(&masked, &layout.slots)?;
-            (layout.form, vec![session::assemble(&masked, &layout, options)])
+            (layout.form, vec![session::assemble(&masked, 0, &layout, options)])
         }
         Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),

@@ -7,8 +7,8 @@ use crate::recording::shape::{Members, has, starts};
 const SESSION: &str = "take the session itself: `adk run --save_session`, or the answer to GET \
                        `/apps/APP/users/USER/sessions/SESSION`";
 
-fn no_session(what: &'static str, instead: &'static str) -> RecordingError {
-    RecordingError::NoSession { what, instead }
+pub(crate) fn no_session(what: &str, instead: &'static str) -> RecordingError {
+    RecordingError::NoSession { what: what.to_owned(), instead }
 }
 
 /// An object, or the first of a list of objects, that is none of the accepted ones.

@@ -107,7 +107,14 @@ pub(crate) fn unknown(parts: &[Part]) -> impl Iterator<Item = String> {
     parts.iter().flat_map(move |part| {
         let (inner, known) = match part.kind {
             PartKind::Call { .. } => ("function_call.", FURTHER_OF_CALL),
-            _ => ("function_response.", FURTHER_OF_RESPONSE),
+            PartKind::Response { .. } => ("function_response.", FURTHER_OF_RESPONSE),
+            // Nothing of these is further inside.
+            PartKind::Text(_)
+            | PartKind::Code
+            | PartKind::CodeResult { .. }
+            | PartKind::ServerCall { .. }
+            | PartKind::ServerAnswer { .. }
+            | PartKind::Empty => ("", FURTHER_OF_PART),
         };
         let own = part.further.iter().map(|(name, _)| (name, "", FURTHER_OF_PART));
         let all = own.chain(part.further_inside.iter().map(move |(name, _)| (name, inner, known)));
@@ -118,12 +125,13 @@ pub(crate) fn unknown(parts: &[Part]) -> impl Iterator<Item = String> {
 
 fn part(json: &Json, place: Place<'_>, read: Parts) -> Result<Part, Wrong> {
     let fields = Fields::at(json, place, PART)?;
-    let (kind, further_inside) = kind_of(&fields, read)?;
+    let mut inline = 0;
+    let (kind, further_inside) = kind_of(&fields, read, &mut inline)?;
     Ok(Part {
         kind,
         thought: fields.flag("thought")?,
         thought_signature: signature(&fields)?,
-        further: further(json, &fields, PART, FURTHER_OF_PART, read)?,
+        further: further(json, &fields, (PART, FURTHER_OF_PART), read, &mut inline)?,
         further_inside,
     })
 }
@@ -131,15 +139,16 @@ fn part(json: &Json, place: Place<'_>, read: Parts) -> Result<Part, Wrong> {
 type FurtherFields = Vec<(String, FieldValue)>;
 
 /// What a part is, with the further fields of its call or answer.
-fn kind_of(fields: &Fields<'_>, read: Parts) -> Result<(PartKind, FurtherFields), Wrong> {
+fn kind_of(fields: &Fields<'_>, read: Parts, inline: &mut usize) -> Result<(PartKind, FurtherFields), Wrong> {
     let mut kinds = Vec::new();
     if let (Some(json), Some(call)) = (fields.value("functionCall"), fields.object("functionCall", CALL)?) {
-        kinds.push((call_of(&call)?, further(json, &call, CALL, FURTHER_OF_CALL, read)?));
+        kinds.push((call_of(&call)?, further(json, &call, (CALL, FURTHER_OF_CALL), read, inline)?));
     }
     if let (Some(json), Some(response)) =
         (fields.value("functionResponse"), fields.object("functionResponse", RESPONSE)?)
     {
-        kinds.push((response_of(&response)?, further(json, &response, RESPONSE, FURTHER_OF_RESPONSE, read)?));
+        let inside = further(json, &response, (RESPONSE, FURTHER_OF_RESPONSE), read, inline)?;
+        kinds.push((response_of(&response)?, inside));
     }
     if read == Parts::Full {
         kinds.extend(beside_the_gate(fields)?.into_iter().map(|kind| (kind, Vec::new())));
@@ -215,25 +224,15 @@ fn response_of(fields: &Fields<'_>) -> Result<PartKind, Wrong> {
 fn further(
     json: &Json,
     fields: &Fields<'_>,
-    supported: &[&str],
-    shapes: &'static [(&'static str, Shape)],
+    (supported, shapes): (&[&str], &'static [(&'static str, Shape)]),
     read: Parts,
+    inline: &mut usize,
 ) -> Result<FurtherFields, Wrong> {
     let inner = supported != PART;
     // `willContinue: false` says nothing.
     let says = |value: &Json| !(is_blank(value) || inner && *value == Json::Bool(false));
-    let mut inline = 0;
     for (key, value) in fields.unknown(supported).filter(|(_, value)| says(value)) {
-        let place = join(&fields.own_place(), key);
-        inline += inline_size(value);
-        if inline > MAX_INLINE {
-            let text = format!("`{place}` holds more than {MAX_INLINE} bytes of inline data");
-            return Err(Wrong::new(StopKind::TooLarge, text));
-        }
-        if read == Parts::Supported {
-            let text = format!("`{place}` is no supported part of a message");
-            return Err(Wrong::new(StopKind::UnsupportedPart, text));
-        }
+        refuse(read, inline, &fields.own_place(), key, value)?;
     }
     if read == Parts::Supported {
         return Ok(Vec::new());
@@ -291,11 +290,19 @@ fn value(json: &Json, place: &str, shape: Shape) -> Result<FieldValue, Wrong> {
     }
 }
 
-/// Refuses a further field that is too large, or that stands where only supported ones are read.
-pub(crate) fn refuse(read: Parts, place: &str, key: &str, value: &Json) -> Result<(), Wrong> {
+/// Refuses a further field with which a part holds too much, or that stands where only supported ones are read. `inline` is
+/// how much the part held so far.
+pub(crate) fn refuse(
+    read: Parts,
+    inline: &mut usize,
+    place: &str,
+    key: &str,
+    value: &Json,
+) -> Result<(), Wrong> {
     let place = join(place, key);
-    if inline_size(value) > MAX_INLINE {
-        let text = format!("`{place}` holds more than {MAX_INLINE} bytes of inline data");
+    *inline += inline_size(value);
+    if *inline > MAX_INLINE {
+        let text = format!("with `{place}` this part holds more than {MAX_INLINE} bytes of inline data");
         return Err(Wrong::new(StopKind::TooLarge, text));
     }
     match read {
@@ -312,7 +319,7 @@ pub(crate) fn further_of_part(members: &[(Box<str>, Json)], place: &str) -> Resu
     members_of(members.iter(), place, FURTHER_OF_PART)
 }
 
-/// Bytes of inline data in a part's value or in the items of `functionResponse.parts`; about, from the length of base64.
+/// Bytes of inline data in a part's value, or in the items of a list of an answer; about, from the length of base64.
 fn inline_size(value: &Json) -> usize {
     let own = |value: &Json| match value.field("data") {
         Some(Json::Text(text)) => text.len() / 4 * 3,
@@ -320,7 +327,8 @@ fn inline_size(value: &Json) -> usize {
         Some(_) | None => 0,
     };
     let inner = |item: &Json| {
-        ["inlineData", "inline_data"].iter().filter_map(|key| item.field(key)).map(own).max().unwrap_or(0)
+        let of = ["inlineData", "inline_data"].iter().filter_map(|key| item.field(key));
+        of.chain([item]).map(own).max().unwrap_or(0)
     };
     match value {
         Json::Array(items) => items.iter().map(inner).sum(),
@@ -387,6 +395,30 @@ mod tests {
         };
         assert!(full(data(13_333_332)).is_ok());
         assert_eq!(full(data(13_333_340)), Err(StopKind::TooLarge));
+    }
+
+    #[test]
+    fn the_limit_holds_for_all_data_of_a_part_in_every_dialect() {
+        let half = |name: &str| format!(r#""{name}":{{"data":"{}"}}"#, "A".repeat(7_000_000));
+        let item = format!(r#"{{"inlineData":{{"data":"{}"}}}}"#, "A".repeat(7_000_000));
+        let loose = format!(r#"{{"data":"{}"}}"#, "A".repeat(7_000_000));
+        let rows = [
+            (Dialect::Adk, format!("{{{},{}}}", half("inlineData"), half("other"))),
+            (
+                Dialect::Adk,
+                format!(r#"{{{},"functionResponse":{{"name":"f","parts":[{item}]}}}}"#, half("inlineData")),
+            ),
+            (Dialect::Rust, format!("{{{},{}}}", half("other"), half("another"))),
+            (
+                Dialect::Rust,
+                format!(r#"{{"functionResponse":{{"name":"f","inline_data":[{loose},{loose}]}}}}"#),
+            ),
+        ];
+        for (dialect, text) in rows {
+            let json = crate::json::parse(&text).unwrap();
+            let wrong = parts(&[json], &Place::Words("parts"), dialect, Parts::Full).unwrap_err();
+            assert_eq!(wrong.kind, StopKind::TooLarge, "{dialect:?} {}", wrong.text);
+        }
     }
 
     #[test]

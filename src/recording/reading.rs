@@ -1,6 +1,7 @@
 //! Events one after another: partial ones left out, the rules about equal ids, and what was noticed.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -120,6 +121,27 @@ pub(crate) fn add_unread(recording: &mut Recording, calls: Vec<UnreadCall>) {
 
 pub(crate) fn stop_of(wrong: Wrong, event: Option<usize>, event_id: String) -> Stop {
     Stop { kind: wrong.kind, event, event_id, part: wrong.part, text: wrong.text }
+}
+
+/// Gives each session of a file a name that no other has. A name stays with the first that has it; the others, and those
+/// without one, are told by their number, from 0.
+pub(crate) fn tell_apart(recordings: &mut [Recording]) {
+    let own = recordings.iter().map(|one| one.name.clone()).filter(|name| !name.is_empty());
+    let mut taken: BTreeSet<String> = own.collect();
+    let mut met = BTreeSet::new();
+    for (number, recording) in recordings.iter_mut().enumerate() {
+        if !recording.name.is_empty() && met.insert(recording.name.clone()) {
+            continue;
+        }
+        // Every further round takes a longer name that stands in the file.
+        loop {
+            let mark = if recording.name.is_empty() { "" } else { "#" };
+            recording.name.push_str(&format!("{mark}{number}"));
+            if taken.insert(recording.name.clone()) {
+                break;
+            }
+        }
+    }
 }
 
 /// Events that were read one after another.
@@ -292,5 +314,32 @@ fn bare(event: &Event) -> Event {
         has_actions: true,
         actions: Actions { artifact_delta: Vec::new(), ..event.actions.clone() },
         ..event.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_sessions_of_a_file_have_one_name() {
+        let rows: [(&[&str], &[&str]); 5] = [
+            (&["a#2", "a", "a"], &["a#2", "a", "a#2#2"]),
+            (&["a", "a", "a#1", "a#1#1"], &["a", "a#1#1#1", "a#1", "a#1#1"]),
+            (&["", "0", ""], &["0#0", "0", "2"]),
+            (&["b", "b", "b"], &["b", "b#1", "b#2"]),
+            (&[""], &["0"]),
+        ];
+        for (given, expected) in rows {
+            let named = |name: &&str| {
+                let empty = Reading::new(Manner::default());
+                let recording = empty.recording(Form::Session, Names::default(), None, Vec::new());
+                Recording { name: (*name).to_owned(), ..recording }
+            };
+            let mut recordings: Vec<_> = given.iter().map(named).collect();
+            tell_apart(&mut recordings);
+            let names: Vec<_> = recordings.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names, expected);
+        }
     }
 }

@@ -16,11 +16,11 @@ use crate::recording::{Form, Options, Recording, StopKind};
 /// The keys of a session document that are read or carry nothing from one message to the next.
 const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUpdateTime"];
 
-/// Reads the events of a file that was recognised.
-pub(crate) fn assemble(bytes: &[u8], layout: &Layout, options: &Options) -> Recording {
+/// Reads the events of what begins at `from` and was recognised.
+pub(crate) fn assemble(bytes: &[u8], from: usize, layout: &Layout, options: &Options) -> Recording {
     let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
     reading.expect(layout.slots.len());
-    let mut around = around(bytes, layout, &mut reading.ignored);
+    let mut around = around(bytes, from, layout, &mut reading.ignored);
     let mut session = around.id.clone();
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
@@ -117,13 +117,14 @@ struct Around {
     requests: BTreeMap<String, Json>,
 }
 
-fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
+fn around(bytes: &[u8], from: usize, layout: &Layout, ignored: &mut Ignored) -> Around {
     let Some(list) = layout.list else { return Around::default() };
-    let hollow = hollow(bytes, layout, list);
+    let hollow = hollow(bytes, from, layout, list);
     let json = match strict::parse(&hollow.bytes, Span { start: 0, end: hollow.bytes.len() }) {
         Ok(json) => json,
         Err(mut flaw) => {
             let doubled = flaw.twice.as_deref() == Some("events");
+            flaw.at += from;
             let before = doubled || flaw.at < list.start;
             flaw.at += if flaw.at < list.start { 0 } else { hollow.cut };
             let wrong = flaw.wrong();
@@ -146,15 +147,15 @@ fn around(bytes: &[u8], layout: &Layout, ignored: &mut Ignored) -> Around {
     }
 }
 
-/// A file without what is in its list of events.
+/// A document without what is in its list of events.
 struct Hollow {
     bytes: Vec<u8>,
     /// How many bytes are missing.
     cut: usize,
 }
 
-fn hollow(bytes: &[u8], layout: &Layout, list: Span) -> Hollow {
-    let head = bytes.get(..list.start).unwrap_or_default();
+fn hollow(bytes: &[u8], from: usize, layout: &Layout, list: Span) -> Hollow {
+    let head = bytes.get(from..list.start).unwrap_or_default();
     let middle: &[u8] = if list.start == list.end { b"" } else { b"[]" };
     let tail: &[u8] = match layout.slots.last() {
         // The end of a broken list is not known: the faulty event speaks for all that follows.

@@ -27,7 +27,7 @@ pub(crate) struct Layout {
 }
 
 /// How a SQLite database begins.
-pub(crate) const DATABASE: &[u8] = b"SQLite format 3\0";
+pub(crate) const DATABASE: &[u8; 16] = b"SQLite format 3\0";
 
 pub(crate) type Members = [(String, Span)];
 
@@ -52,21 +52,22 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
         Some(_) if bytes.starts_with(DATABASE) => Err(RecordingError::NeedsFile),
-        Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(not_yet("a Python pickle")),
+        Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(pickle()),
         Some(b'{') => object(bytes, at),
         Some(b'[') => list(bytes, at),
         Some(_) => other_text(bytes, at),
     }
 }
 
-fn not_yet(what: impl Into<String>) -> RecordingError {
-    RecordingError::NotYet { what: what.into(), accepted: ACCEPTED }
+fn pickle() -> RecordingError {
+    let instead = "take the session database that it comes from, which is read with the pickles in it";
+    other::no_session("a Python pickle on its own", instead)
 }
 
-fn unrecognised(bytes: &[u8], seen: String) -> RecordingError {
-    match std::str::from_utf8(bytes) {
+fn unrecognised(bytes: &[u8], from: usize, seen: String) -> RecordingError {
+    match std::str::from_utf8(bytes.get(from..).unwrap_or_default()) {
         Ok(_) => RecordingError::Unrecognised { seen, accepted: ACCEPTED },
-        Err(error) => RecordingError::NotText { at: error.valid_up_to(), accepted: ACCEPTED },
+        Err(error) => RecordingError::NotText { at: from + error.valid_up_to(), accepted: ACCEPTED },
     }
 }
 
@@ -92,7 +93,7 @@ fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError>
     if is_event(bytes, &members) || pascal(&members).is_some() {
         return lines(bytes, at).map(Content::Events);
     }
-    Err(unrecognised(bytes, format!("this is no session: it is an object with {}", first_keys(&members))))
+    Err(unrecognised(bytes, 0, format!("this is no session: it is an object with {}", first_keys(&members))))
 }
 
 fn eval_set<'a>(bytes: &[u8], members: &Members) -> Result<Content<'a>, RecordingError> {
@@ -100,16 +101,16 @@ fn eval_set<'a>(bytes: &[u8], members: &Members) -> Result<Content<'a>, Recordin
     let list = list.into_iter().find(|span| bytes.get(span.start) == Some(&b'['));
     let slots = list.map_or_else(Vec::new, |list| scan::elements(bytes, list.start));
     if slots.is_empty() {
-        return Err(unrecognised(bytes, "this is an eval set without cases".to_owned()));
+        return Err(unrecognised(bytes, 0, "this is an eval set without cases".to_owned()));
     }
     Ok(Content::Cases(Cases { list, slots, bare: false }))
 }
 
-/// Recognises a session document that is the whole of the text.
-pub(crate) fn session(bytes: &[u8]) -> Result<Layout, RecordingError> {
-    match bytes.first() {
-        Some(b'{') => session_document(bytes, 0, &scan::members(bytes, 0), None),
-        Some(_) | None => Err(unrecognised(bytes, "this is no session: it is no object".to_owned())),
+/// Recognises a session document that begins at `at` and reaches to the end.
+pub(crate) fn session(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
+    match bytes.get(at) {
+        Some(b'{') => session_document(bytes, at, &scan::members(bytes, at), None),
+        Some(_) | None => Err(unrecognised(bytes, at, "this is no session: it is no object".to_owned())),
     }
 }
 
@@ -129,7 +130,11 @@ fn session_document(
     let slots = list.map_or_else(Vec::new, |span| items.unwrap_or_else(|| scan::elements(bytes, span.start)));
     let named = ["id", "appName", "userId"].iter().any(|key| has(members, key));
     if !named && slots.is_empty() {
-        return Err(unrecognised(bytes, "this is no session: it has neither an id nor events".to_owned()));
+        return Err(unrecognised(
+            bytes,
+            at,
+            "this is no session: it has neither an id nor events".to_owned(),
+        ));
     }
     let golden = !named && slots.iter().take(1).all(|slot| !timed(bytes, *slot));
     let form = if golden { Form::Golden } else { Form::Session };
@@ -150,11 +155,11 @@ fn timed(bytes: &[u8], slot: Slot) -> bool {
 fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
     let slots = scan::elements(bytes, at);
     let Some(first) = slots.first() else {
-        return Err(unrecognised(bytes, "this is an empty list".to_owned()));
+        return Err(unrecognised(bytes, 0, "this is an empty list".to_owned()));
     };
     if bytes.get(first.span.start) != Some(&b'{') {
         let seen = "this is a list, and its first item is no object".to_owned();
-        return Err(unrecognised(bytes, seen));
+        return Err(unrecognised(bytes, 0, seen));
     }
     let members = scan::members(bytes, first.span.start);
     let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
@@ -169,7 +174,7 @@ fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
     }
     if !is_event(bytes, &members) && pascal(&members).is_none() {
         let seen = format!("this is no list of events: its first item has {}", first_keys(&members));
-        return Err(unrecognised(bytes, seen));
+        return Err(unrecognised(bytes, 0, seen));
     }
     let dialect = probe(bytes, &slots)?;
     let list = Some(Span { start: at, end });
@@ -202,7 +207,10 @@ pub(crate) fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingEr
     for slot in slots {
         let members = scan::members(bytes, slot.span.start);
         if let Some(keys) = pascal(&members) {
-            return Err(not_yet(format!("a recording with the field names of Go ({keys})")));
+            let what = format!("a recording with the field names of Go ({keys})");
+            let instead =
+                "take the session with the names of its JSON form, as the answer to GET session has them";
+            return Err(other::no_session(&what, instead));
         }
         if has(&members, "timestamp") || has(&members, "rawEvent") {
             return Ok(dialect(bytes, &members));
@@ -274,7 +282,7 @@ fn other_text(bytes: &[u8], at: usize) -> Result<Content<'_>, RecordingError> {
     };
     let events = line("- ") && lines.iter().any(is_author);
     if !(events || line("events:") || line("recordings:")) {
-        return Err(unrecognised(bytes, "this is neither a JSON object nor a list".to_owned()));
+        return Err(unrecognised(bytes, 0, "this is neither a JSON object nor a list".to_owned()));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Content::Yaml(text)),

@@ -33,13 +33,14 @@ pub(crate) fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong>
     let fields = Fields::new(json, place, PART)?;
     let (kind, own) = kind(&fields)?;
     let others = grouped(fields.others(own).filter(|(_, value)| !is_blank(value)));
-    if let Some((_, first, value)) = others.first() {
-        part::refuse(read, place, first, value)?;
+    let mut inline = 0;
+    for (_, key, value) in &others {
+        part::refuse(read, &mut inline, place, key, value)?;
     }
     let mut inside = Vec::new();
     if let Some(inner) = fields.object("functionResponse", RESPONSE)? {
         for (key, value) in inner.unknown(RESPONSE).filter(|(_, value)| !is_blank(value)) {
-            part::refuse(read, &inner.own_place(), key, value)?;
+            part::refuse(read, &mut inline, &inner.own_place(), key, value)?;
             inside.push((key.into(), value.clone()));
         }
     }

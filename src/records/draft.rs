@@ -9,6 +9,7 @@ use crate::recording::FieldValue;
 use crate::recording::Part;
 use crate::recording::PartKind;
 use crate::recording::Parts;
+use crate::recording::Purpose;
 use crate::recording::Stop;
 use crate::recording::StopKind;
 use crate::records::RecordKind;
@@ -20,30 +21,6 @@ use crate::records::outside;
 use crate::records::secret::redacted;
 use crate::records::secret::without_credentials;
 use std::borrow::Cow;
-
-/// Names under which the framework itself asks for something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A tool.
-    Tool,
-    /// `adk_request_confirmation`
-    Confirmation,
-    /// `adk_request_credential`
-    Credential,
-    /// `adk_request_input`
-    Input,
-}
-
-impl Purpose {
-    fn of(name: &str) -> Self {
-        match name {
-            "adk_request_confirmation" => Self::Confirmation,
-            "adk_request_credential" => Self::Credential,
-            "adk_request_input" => Self::Input,
-            _ => Self::Tool,
-        }
-    }
-}
 
 /// A record to be.
 #[derive(Debug)]
@@ -119,7 +96,7 @@ pub(crate) struct Answer<'e> {
 
 /// What decides how parts are recorded.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct Recorded<'a> {
     pub(crate) parts: Parts,
     /// Whether the event is the framework's own, so that a compaction in it counts.
     pub(crate) counts_as_summary: bool,
@@ -128,20 +105,20 @@ pub(crate) struct Reading<'a> {
 }
 
 /// The records of an event: its parts, the summary it carries, and what it says outside parts.
-pub(crate) fn drafts<'e>(event: &'e Event, reading: Reading<'_>) -> Result<Vec<Draft<'e>>, Stop> {
+pub(crate) fn drafts<'e>(event: &'e Event, recorded: Recorded<'_>) -> Result<Vec<Draft<'e>>, Stop> {
     let mut all = Vec::with_capacity(event.parts.len());
     for part in &event.parts {
-        all.push(recordable(event, part, all.len(), reading)?);
+        all.push(recordable(event, part, all.len(), recorded)?);
     }
-    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| reading.counts_as_summary) {
+    if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| recorded.counts_as_summary) {
         for part in &compaction.parts {
-            let mut draft = recordable(event, part, all.len(), reading)?;
+            let mut draft = recordable(event, part, all.len(), recorded)?;
             (draft.kind, draft.source) = (RecordKind::Summary, Source::Summary);
             all.push(draft);
         }
     }
     let beside = event.grounding.is_some() || event.agent_state.is_some();
-    if beside && reading.parts == Parts::Supported {
+    if beside && recorded.parts == Parts::Supported {
         let field = if event.grounding.is_some() { "groundingMetadata" } else { "agentState" };
         return Err(unsupported(event, all.len(), field));
     }
@@ -153,7 +130,7 @@ fn recordable<'e>(
     event: &Event,
     part: &'e Part,
     place: usize,
-    reading: Reading<'_>,
+    recorded: Recorded<'_>,
 ) -> Result<Draft<'e>, Stop> {
     let further = part.further.iter().chain(&part.further_inside).next();
     let field = further.map(|(name, _)| name.as_str()).or(match part.kind {
@@ -163,10 +140,10 @@ fn recordable<'e>(
         PartKind::ServerAnswer { .. } => Some("tool_response"),
         PartKind::Text(_) | PartKind::Call { .. } | PartKind::Response { .. } | PartKind::Empty => None,
     });
-    if let (Some(field), Parts::Supported) = (field, reading.parts) {
+    if let (Some(field), Parts::Supported) = (field, recorded.parts) {
         return Err(unsupported(event, place, field));
     }
-    of_part(event, part, place, reading.hides_secrets).map_err(|fault| stop(event, place, &fault))
+    of_part(event, part, place, recorded.hides_secrets).map_err(|fault| stop(event, place, &fault))
 }
 
 fn unsupported(event: &Event, place: usize, field: &str) -> Stop {

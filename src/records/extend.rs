@@ -6,6 +6,7 @@ use crate::recording::Author;
 use crate::recording::Event;
 use crate::recording::Part;
 use crate::recording::PartKind;
+use crate::recording::Purpose;
 use crate::recording::Stop;
 use crate::records::Graph;
 use crate::records::Observed;
@@ -16,8 +17,7 @@ use crate::records::Role;
 use crate::records::agents::History;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
-use crate::records::draft::Purpose;
-use crate::records::draft::Reading;
+use crate::records::draft::Recorded;
 use crate::records::draft::Source;
 use crate::records::draft::Ungated;
 use crate::records::draft::drafts;
@@ -116,7 +116,7 @@ impl Graph {
             call.is_some_and(|call| call.purpose == Purpose::Credential)
         };
         let (parts, hides_secrets) = (self.parts, &hides_secrets);
-        let drafts = drafts(event, Reading { parts, counts_as_summary: marker, hides_secrets })?;
+        let drafts = drafts(event, Recorded { parts, counts_as_summary: marker, hides_secrets })?;
         let mut scene = self.scene(event, marker);
         self.notice_peer(&scene);
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {

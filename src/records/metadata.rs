@@ -3,6 +3,7 @@
 use crate::json::Json;
 use crate::json::plain_length;
 use crate::recording::FieldValue;
+use crate::recording::to_base64;
 use crate::records::secret::without_credentials;
 use std::fmt::Write as _;
 
@@ -68,7 +69,7 @@ fn write_field(out: &mut String, field: Field<'_>) -> Result<(), Unencodable> {
         Field::True => out.push_str("true"),
         Field::Bytes(bytes) => {
             out.push_str("{\"bytes\":\"");
-            write_base64(out, bytes);
+            out.push_str(&to_base64(bytes));
             out.push_str("\"}");
         }
         Field::Object(inner) => write_fields(out, inner)?,
@@ -181,23 +182,6 @@ fn write_escaped(out: &mut String, text: &str) {
                     let _ = write!(out, "\\u{unit:04x}");
                 }
             }
-        }
-    }
-}
-
-/// The standard alphabet, padded.
-fn write_base64(out: &mut String, bytes: &[u8]) {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for chunk in bytes.chunks(3) {
-        let at = |i: usize| u32::from(chunk.get(i).copied().unwrap_or(0));
-        let group = at(0) << 16 | at(1) << 8 | at(2);
-        for i in 0..4 {
-            if i > chunk.len() {
-                out.push('=');
-                continue;
-            }
-            let six = (group >> (18 - 6 * i)) as usize & 63;
-            out.push(char::from(ALPHABET.get(six).copied().unwrap_or(b'=')));
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
+use crate::recording::Purpose;
 use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::draft::Answer;
-use crate::records::draft::Purpose;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;

@@ -1,13 +1,13 @@
 //! Calls that an event proposes.
 
 use crate::lineage::RecordId;
+use crate::recording::Purpose;
 use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
 use crate::records::SessionFact;
 use crate::records::draft::Proposal;
-use crate::records::draft::Purpose;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;

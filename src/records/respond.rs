@@ -3,6 +3,7 @@
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Author;
+use crate::recording::Purpose;
 use crate::records::Approval;
 use crate::records::ApprovalScope;
 use crate::records::CallNumber;
@@ -16,7 +17,6 @@ use crate::records::approval::Counted;
 use crate::records::approval::Reply;
 use crate::records::approval::reply;
 use crate::records::draft::Answer;
-use crate::records::draft::Purpose;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;

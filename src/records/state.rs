@@ -210,7 +210,12 @@ impl Graph {
             match &part.kind {
                 PartKind::Text(words) if !part.thought => text.push_str(words),
                 PartKind::Text(_) | PartKind::Empty => {}
-                _ => return None,
+                PartKind::Call { .. }
+                | PartKind::Response { .. }
+                | PartKind::Code
+                | PartKind::CodeResult { .. }
+                | PartKind::ServerCall { .. }
+                | PartKind::ServerAnswer { .. } => return None,
             }
         }
         (!text.is_empty()).then(|| (key.clone(), Json::Text(text.into())))

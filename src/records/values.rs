@@ -40,6 +40,10 @@ impl Slot {
     }
 }
 
+/// A slot by its number in the session.
+#[derive(Debug, Clone, Copy)]
+struct SlotId(u32);
+
 /// When a value was written, and by whom.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
@@ -52,7 +56,7 @@ pub(crate) struct Written {
 
 #[derive(Debug, Clone)]
 struct Version {
-    slot: Slot,
+    slot: SlotId,
     /// None for what stood there before the session began.
     written: Option<Written>,
     /// Ordinary JSON, empty where it was removed; none where it is not known.
@@ -71,7 +75,10 @@ pub(crate) struct VersionNumber(usize);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Values {
     versions: Vec<Version>,
-    newest: BTreeMap<Slot, VersionNumber>,
+    ids: BTreeMap<Slot, SlotId>,
+    /// By [`SlotId`], as is `newest`.
+    slots: Vec<Slot>,
+    newest: Vec<Option<VersionNumber>>,
 }
 
 impl Values {
@@ -83,40 +90,68 @@ impl Values {
         value: Option<String>,
         number: Option<i64>,
     ) -> VersionNumber {
+        let slot = self.id(slot);
         self.add(Version { slot, written: Some(written), value, number, record: None })
+    }
+
+    fn id(&mut self, slot: Slot) -> SlotId {
+        if let Some(&id) = self.ids.get(&slot) {
+            return id;
+        }
+        // A session of more values than a `u32` counts does not fit into memory.
+        let id = SlotId(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
+        self.ids.insert(slot.clone(), id);
+        self.slots.push(slot);
+        self.newest.push(None);
+        id
     }
 
     fn add(&mut self, version: Version) -> VersionNumber {
         let number = VersionNumber(self.versions.len());
-        self.newest.insert(version.slot.clone(), number);
+        if let Some(newest) = self.newest.get_mut(version.slot.0 as usize) {
+            *newest = Some(number);
+        }
         self.versions.push(version);
         number
     }
 
     /// What stands there now. Where nothing was written: what stood there before, which nobody knows.
     fn newest(&mut self, slot: Slot) -> VersionNumber {
-        match self.newest.get(&slot) {
-            Some(&number) => number,
-            None => self.add(Version { slot, written: None, value: None, number: None, record: None }),
+        let slot = self.id(slot);
+        match self.newest.get(slot.0 as usize) {
+            Some(&Some(number)) => number,
+            Some(None) | None => {
+                self.add(Version { slot, written: None, value: None, number: None, record: None })
+            }
         }
+    }
+
+    fn slot(&self, id: SlotId) -> Option<&Slot> {
+        self.slots.get(id.0 as usize)
     }
 
     fn version(&self, number: VersionNumber) -> Option<&Version> {
         self.versions.get(number.0)
     }
 
-    /// Restores what stood there before all that a rewind undid.
+    /// Restores what stood there before all that a rewind undid. Looks at each version once, since a rewind may bring back
+    /// what an earlier one undid.
     pub(crate) fn rewound(&mut self, sight: &Sight) {
-        self.newest.clear();
+        let rewinds: Vec<bool> = self.slots.iter().map(Slot::rewinds).collect();
+        self.newest.fill(None);
         for (number, version) in self.versions.iter().enumerate() {
-            let (slot, number) = (version.slot.clone(), VersionNumber(number));
+            let slot = version.slot.0 as usize;
+            let Some(newest) = self.newest.get_mut(slot) else { continue };
+            let number = VersionNumber(number);
             match &version.written {
                 // It stood there before all others, whenever it was read first.
                 None => {
-                    self.newest.entry(slot).or_insert(number);
+                    newest.get_or_insert(number);
                 }
-                Some(written) if sight.is_alive(written.moment) || !slot.rewinds() => {
-                    self.newest.insert(slot, number);
+                Some(written)
+                    if sight.is_alive(written.moment) || !rewinds.get(slot).copied().unwrap_or(true) =>
+                {
+                    *newest = Some(number);
                 }
                 Some(_) => {}
             }
@@ -199,9 +234,10 @@ impl Graph {
                 (Some(value), _) => Known::Present(value),
                 (None, _) => Known::Nothing,
             };
-            let path = match &version.slot {
-                Slot::State(path) => path.clone(),
-                Slot::Artifact(file) => self.session.artifact_path(file, version.number),
+            let path = match self.values.slot(version.slot) {
+                Some(Slot::State(path)) => path.clone(),
+                Some(Slot::Artifact(file)) => self.session.artifact_path(file, version.number),
+                None => Vec::new(),
             };
             resource(&path, provenance, value)
         });
@@ -363,6 +399,23 @@ mod tests {
         let last = graph.records().len() - 1;
         let rows: Vec<_> = reads(&graph).split_off(4);
         assert_eq!(rows, [format!("{last} session k 1"), format!("{last} user k 2")]);
+    }
+
+    #[test]
+    fn a_rewind_that_is_undone_brings_back_what_it_took() {
+        let graph = build_with(
+            "agents: [{name: bot, instruction: '{k} {artifact.a.txt}'}]",
+            r#"user say 0 @ "invocationId":"i0"
+               bot say one @ "invocationId":"i0","actions":{"stateDelta":{"k":1},"artifactDelta":{"a.txt":0}}
+               user say 2 @ "invocationId":"i1"
+               bot say two @ "invocationId":"i1","actions":{"stateDelta":{"k":2},"artifactDelta":{"a.txt":1}}
+               user nothing @ "invocationId":"r1","actions":{"rewindBeforeInvocationId":"i1"}
+               bot say old @ "invocationId":"i2"
+               user nothing @ "invocationId":"r2","actions":{"rewindBeforeInvocationId":"r1"}
+               bot say new @ "invocationId":"i3""#,
+        );
+        let rows = reads(&graph).split_off(3);
+        assert_eq!(rows, ["8 session k 1", "8 a.txt 0", "11 session k 2", "11 a.txt 1"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gatelog::recording::{self, Event, Options, PartKind, Recording, StopKind};
 use gatelog::store::{self, StoreError};
@@ -258,7 +258,8 @@ fn a_database_is_read_while_it_is_written() {
         writer.pragma_update(None, "journal_mode", mode).unwrap();
         writer.busy_timeout(std::time::Duration::ZERO).unwrap();
         let done = &AtomicBool::new(false);
-        let (written, seen) = std::thread::scope(|scope| {
+        let changes = &AtomicUsize::new(0);
+        let (written, seen, meanwhile) = std::thread::scope(|scope| {
             let writing = scope.spawn(move || {
                 let mut number = 0;
                 // Two rows in each change, and never half of one.
@@ -269,17 +270,24 @@ fn a_database_is_read_while_it_is_written() {
                         number += 1;
                     }
                     writer.execute_batch("COMMIT").unwrap();
+                    changes.fetch_add(1, Ordering::Relaxed);
                 }
                 number
             });
             let mut seen = Vec::new();
-            for _ in 0..5 {
+            let mut meanwhile = 0;
+            for attempt in 0..500 {
+                if attempt >= 5 && meanwhile > 0 {
+                    break;
+                }
+                let before = changes.load(Ordering::Relaxed);
                 match store::open(&path) {
                     Ok(database) => {
                         let entry = database.entries().first().cloned().unwrap();
                         let read = database.recording(&entry, &Options::default()).unwrap();
                         assert_eq!(read.stop, None, "{mode}");
                         seen.push(read.events.len());
+                        meanwhile += usize::from(changes.load(Ordering::Relaxed) > before);
                     }
                     // Written faster than it can be copied: said, and not guessed.
                     Err(StoreError::Changing | StoreError::Unfinished) => {}
@@ -287,8 +295,9 @@ fn a_database_is_read_while_it_is_written() {
                 }
             }
             done.store(true, Ordering::Relaxed);
-            (writing.join().unwrap(), seen)
+            (writing.join().unwrap(), seen, meanwhile)
         });
+        assert!(meanwhile > 0, "{mode}: nothing was read while the other connection wrote");
         assert!(seen.iter().all(|count| count % 2 == 0) && seen.is_sorted(), "{mode}: {seen:?}");
         assert_eq!(only(&path).events.len(), written, "{mode}");
     }

@@ -5,9 +5,19 @@ use std::path::{Path, PathBuf};
 
 use gatelog::functor::{self, Functor, Mode};
 use gatelog::program::{ANNOTATIONS, CODES, NoIncludes, Origin, PRELUDE, Program, Relation, check};
+use gatelog::recording::Form;
 use gatelog::value::Kind;
 
 use crate::support::{gatelog, root, text};
+
+#[test]
+fn every_form_of_recordings_is_in_the_table() {
+    let page = text(&root().join("docs/recordings.md"));
+    for form in Form::ALL {
+        let rows = page.lines().filter(|line| line.starts_with(&format!("| `{}` |", form.name()))).count();
+        assert_eq!(rows, 1, "docs/recordings.md has no row of its own for `{}`", form.name());
+    }
+}
 
 /// What a fence opens: its line, the words after the backticks, and what stands inside.
 struct Snippet {

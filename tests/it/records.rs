@@ -36,7 +36,16 @@ fn all(graph: &Graph) -> String {
             | SessionFact::ToolOutput { .. } => {
                 let _ = writeln!(out, "{fact:?}");
             }
-            _ => {}
+            SessionFact::ProposedCall { .. }
+            | SessionFact::Confirmation { .. }
+            | SessionFact::StateWrite { .. }
+            | SessionFact::StateRead { .. }
+            | SessionFact::ArtifactWrite { .. }
+            | SessionFact::ArtifactRead { .. }
+            | SessionFact::EdgePrincipal { .. }
+            | SessionFact::EdgeEntity { .. }
+            | SessionFact::ToolSource { .. }
+            | SessionFact::SessionUser { .. } => {}
         }
     }
     for notice in graph.warnings() {

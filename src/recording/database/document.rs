@@ -23,7 +23,7 @@ pub fn document(schema: &Schema, stored: Stored) -> Result<String, String> {
     out.push_str(",\"userId\":");
     json::write_text(&mut out, &name.user);
     out.push_str(",\"state\":");
-    write(&mut out, &Json::Object(state));
+    out.push_str(&Json::Object(state).as_written());
     out.push_str(",\"events\":[");
     for (index, event) in events.into_iter().enumerate() {
         let value = event.value.map_err(|unread| format!("event {index}: {}", unread.wrong.text))?;
@@ -31,42 +31,13 @@ pub fn document(schema: &Schema, stored: Stored) -> Result<String, String> {
             return Err(format!("event {index}: its state holds a value that JSON has not"));
         }
         out.push_str(if index == 0 { "\n" } else { ",\n" });
-        write(&mut out, &value);
+        out.push_str(&value.as_written());
     }
     out.push_str("\n]");
     if let Some((time, _)) = updated {
         out.push_str(",\"lastUpdateTime\":");
-        write(&mut out, &seconds(time));
+        out.push_str(&seconds(time).as_written());
     }
     out.push_str("}\n");
     Ok(out)
-}
-
-/// Writes a value with its keys in their order. What was read is nested at most as deep as the reader allows.
-fn write(out: &mut String, value: &Json) {
-    match value {
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => out.push_str(&value.ordinary()),
-        Json::Array(items) => {
-            out.push('[');
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
-                    out.push(',');
-                }
-                write(out, item);
-            }
-            out.push(']');
-        }
-        Json::Object(members) => {
-            out.push('{');
-            for (place, (key, value)) in members.iter().enumerate() {
-                if place > 0 {
-                    out.push(',');
-                }
-                json::write_text(out, key);
-                out.push(':');
-                write(out, value);
-            }
-            out.push('}');
-        }
-    }
 }

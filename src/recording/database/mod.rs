@@ -14,6 +14,7 @@ use std::cmp::Ordering;
 use jiff::Timestamp;
 
 use crate::json::Json;
+use crate::recording::adk::Ignored;
 use crate::recording::database::event::Placed;
 use crate::recording::fields::Wrong;
 use crate::recording::reading::{self, Dialect, Names, Unread};
@@ -98,7 +99,7 @@ pub fn read(schema: &Schema, stored: Stored, options: &Options) -> Recording {
     let notices = notices(schema, &placed, has_row);
     // A fault that leaves unclear what came first stops the session before its first event.
     let before = unplaced.or(merged.err());
-    let name = format!("{}/{}/{}", names.app, names.user, names.session);
+    let name = stored.name.to_string();
     let dialect = dialect(schema.library());
     let values = placed.drain(..).map(|one| match (&before, one.value) {
         (None, value) => value,
@@ -173,9 +174,10 @@ fn notices(schema: &Schema, placed: &[Placed], has_row: bool) -> Vec<Notice> {
             format!("`{}` has no row of this session, only its events are there", schema.sessions().table);
         say("no_session_row", text);
     }
-    if !schema.ignored().is_empty() {
-        let names: Vec<_> = schema.ignored().iter().take(30).map(|name| format!("`{name}`")).collect();
-        say("unknown_columns", format!("columns that are not known were ignored: {}", names.join(", ")));
+    let mut ignored = Ignored::default();
+    schema.ignored().iter().for_each(|name| ignored.note(name));
+    if let Some(names) = ignored.listed() {
+        say("unknown_columns", format!("columns that are not known were ignored: {names}"));
     }
     notices
 }

@@ -36,7 +36,7 @@ pub(crate) fn text(heap: &Heap, class: &'static Class, arguments: &[Ref]) -> Res
             let [days, seconds, micros] = delta(heap, arguments).ok_or_else(wrong)?;
             Ok(format!("{days}d{seconds}s{micros}us"))
         }
-        _ => {
+        Kind::TimeZone => {
             rest(2)?;
             let offset = arguments.first().and_then(|at| zone_offset(heap, *at)).ok_or_else(wrong)?;
             match arguments.get(1).map(|at| heap.node(*at)) {
@@ -45,6 +45,21 @@ pub(crate) fn text(heap: &Heap, class: &'static Class, arguments: &[Ref]) -> Res
                 Some(_) => Err(wrong()),
             }
         }
+        Kind::Actions
+        | Kind::Model
+        | Kind::Message
+        | Kind::Secret
+        | Kind::Enumeration
+        | Kind::Set
+        | Kind::FrozenSet
+        | Kind::ByteArray
+        | Kind::Complex
+        | Kind::OrderedDict
+        | Kind::DefaultDict
+        | Kind::Decimal
+        | Kind::Uuid
+        | Kind::Path
+        | Kind::Factory => Err(wrong()),
     }
 }
 

@@ -68,6 +68,8 @@ impl Graph {
                 (several, _) if repeated.get(&(&piece.sayings, *window)) == Some(&several.len()) => {
                     inputs.extend(several);
                 }
+                // Where no record lies in the window all fit, wherever the piece stands.
+                (&[], _) if !told.insert((&piece.sayings, ANYWHERE)) => {}
                 (several, all) => {
                     let several = if several.is_empty() { all } else { several };
                     self.ambiguous(scene, several, &index, &mut inputs);
@@ -212,13 +214,15 @@ fn sayings(part: &Json) -> (Vec<Saying>, String) {
 /// The record numbers between which the record of a part lies.
 type Window = (u32, u32);
 
+const ANYWHERE: Window = (0, u32::MAX);
+
 /// For each part the window between its neighbours that stand for one record alone, where those are in order.
 fn windows(pieces: &[Piece]) -> Vec<Window> {
     let pin = |piece: &Piece| match &*piece.fitting {
         [one] => Some(one.0),
         _ => None,
     };
-    let mut windows = vec![(0, u32::MAX); pieces.len()];
+    let mut windows = vec![ANYWHERE; pieces.len()];
     let mut after = 0;
     for (window, piece) in windows.iter_mut().zip(pieces) {
         window.0 = after;
@@ -331,6 +335,21 @@ mod tests {
         let words = format!("user say x\nbot say x\n{}", asked("bot say end", &[&text("x")]));
         let (graph, _) = build(&words);
         assert_eq!((inputs(&graph, 3), unknown(&graph)), (vec![0, 1, 2], vec![2]));
+    }
+
+    #[test]
+    fn what_fits_nowhere_between_its_neighbours_is_told_once() {
+        let said: Vec<_> = (1..4)
+            .map(|n| format!("bot call c{n} f {{\"n\":{n}}}\nbot answer c{n} f {{\"ok\":1}}\n"))
+            .collect();
+        let call = |n: u32| format!(r#"{{"functionCall":{{"name":"f","args":{{"n":{n}}}}}}}"#);
+        let answer = r#"{"functionResponse":{"name":"f","response":{"ok":1}}}"#;
+        let backwards = asked("bot say end", &[&call(3), answer, &call(2), answer, &call(1)]);
+        let (graph, _) = build(&format!("{}{backwards}", said.concat()));
+        assert_eq!((graph.records().len(), inputs(&graph, 6)), (8, vec![0, 2, 4]));
+        let mut shown = inputs(&graph, 7);
+        shown.sort_unstable();
+        assert_eq!(shown, [0, 2, 4, 6]);
     }
 
     #[test]
