@@ -4,7 +4,7 @@
 //! Literals that can raise an evaluation error come after all others, in stages, so that neither the order of the text
 //! nor this order decides whether an error is met.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::plan::{Access, AggregateStep, Pattern, Plan, Rows, Step};
 use crate::engine::tuples::Tuples;
@@ -28,18 +28,39 @@ pub(crate) struct Planner<'a> {
 }
 
 /// Variables bound so far.
-#[derive(Debug, Clone)]
-struct Bound(Vec<bool>);
+// Invariant: `order` lists those that are set in `bound`, each once.
+#[derive(Debug)]
+struct Bound {
+    bound: Vec<bool>,
+    /// In the order in which they were bound.
+    order: Vec<VariableId>,
+}
 
 impl Bound {
+    /// None of so many.
+    fn none(variables: usize) -> Self {
+        Self { bound: vec![false; variables], order: Vec::new() }
+    }
+
     fn has(&self, variable: VariableId) -> bool {
-        self.0.get(variable.0 as usize).copied().unwrap_or(false)
+        self.bound.get(variable.0 as usize).copied().unwrap_or(false)
     }
 
     fn add(&mut self, variable: VariableId) {
-        if let Some(slot) = self.0.get_mut(variable.0 as usize) {
-            *slot = true;
+        if let Some(slot) = self.bound.get_mut(variable.0 as usize)
+            && !std::mem::replace(slot, true)
+        {
+            self.order.push(variable);
         }
+    }
+
+    /// Unbinds all but the first so many, and says which those were.
+    fn undo(&mut self, kept: usize) -> Vec<VariableId> {
+        let undone = self.order.split_off(kept.min(self.order.len()));
+        for variable in &undone {
+            self.bound.get_mut(variable.0 as usize).into_iter().for_each(|slot| *slot = false);
+        }
+        undone
     }
 
     fn covers(&self, term: &Term) -> bool {
@@ -64,15 +85,14 @@ pub(crate) fn plan(
     recent: Option<usize>,
     given: &[VariableId],
 ) -> Plan {
-    let mut bound = Bound(vec![false; rule.variables.len()]);
+    let mut bound = Bound::none(rule.variables.len());
     given.iter().for_each(|&variable| bound.add(variable));
-    let pending: Vec<_> = rule.body.iter().enumerate().collect();
     let mut built = Built { steps: Vec::new(), literals: Vec::new(), recent };
     let recent_relation = recent.and_then(|at| match rule.body.get(at) {
         Some(Literal::Positive(atom)) => Some(atom.relation),
         _ => None,
     });
-    order(planner, &mut built, &mut bound, pending);
+    order(planner, &mut built, &mut bound, &rule.body);
     let fallible = rule.body.iter().any(literal_fallible) || rule.head.terms.iter().any(term_fallible);
     let cut = if fallible { built.steps.len() } else { cut(rule, &built.steps) };
     Plan { rule: id, recent: recent_relation, steps: built.steps, literals: built.literals, cut, fallible }
@@ -100,61 +120,154 @@ impl Built {
     }
 }
 
-fn order(
-    planner: &mut Planner<'_>,
-    built: &mut Built,
-    bound: &mut Bound,
-    mut pending: Vec<(usize, &Literal)>,
-) {
-    while !pending.is_empty() {
-        if let Some(at) = next(planner, built, bound, &pending) {
-            let (place, literal) = pending.remove(at);
-            let step = step(planner, bound, literal, built.rows(place));
-            built.push(step, place);
-            continue;
+/// Literals on their way into an order. Each is looked at again when a variable of it is bound, not whenever one is placed.
+struct Pending<'r> {
+    literals: Vec<(&'r Literal, State)>,
+    /// Those that are open, the cheapest first and of these the first one in the text.
+    open: BTreeSet<(u64, usize)>,
+    /// Those that are staged.
+    staged: BTreeSet<usize>,
+    /// Which literals name a variable.
+    readers: BTreeMap<VariableId, Vec<usize>>,
+}
+
+/// How far a literal has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It reads what is not bound yet.
+    Waits,
+    /// It can be placed at that cost, and raises no error.
+    Open(u64),
+    /// It can be placed, and may raise an error.
+    Staged,
+    Placed,
+}
+
+impl<'r> Pending<'r> {
+    fn new(planner: &Planner<'_>, bound: &Bound, body: &'r [Literal]) -> Self {
+        let mut readers: BTreeMap<VariableId, Vec<usize>> = BTreeMap::new();
+        for (at, literal) in body.iter().enumerate() {
+            for variable in named(literal) {
+                readers.entry(variable).or_default().push(at);
+            }
         }
-        let (ready, rest): (Vec<_>, Vec<_>) =
-            pending.into_iter().partition(|(_, literal)| ready(bound, literal));
-        pending = rest;
-        if ready.is_empty() {
-            // A grounded rule always has a literal that is ready; without one nothing more can hold.
-            return;
+        let literals = body.iter().map(|literal| (literal, State::Waits)).collect();
+        let mut pending = Self { literals, open: BTreeSet::new(), staged: BTreeSet::new(), readers };
+        (0..body.len()).for_each(|at| pending.look(planner, bound, at));
+        pending
+    }
+
+    /// Looks at a literal with what is bound now. What has come further than to wait keeps its cost, but for atoms.
+    fn look(&mut self, planner: &Planner<'_>, bound: &Bound, at: usize) {
+        let Some((literal, state)) = self.literals.get_mut(at) else { return };
+        let next = match (*state, *literal) {
+            (State::Waits, literal) => state_of(planner, bound, literal),
+            (State::Open(_), Literal::Positive(atom)) => State::Open(atom_cost(planner, bound, atom)),
+            (State::Open(_) | State::Staged | State::Placed, _) => return,
+        };
+        if let State::Open(cost) = *state {
+            self.open.remove(&(cost, at));
         }
-        let places = ready.iter().map(|&(place, _)| place).collect();
-        let before = bound.clone();
-        let steps = ready
-            .into_iter()
-            .map(|(place, literal)| {
-                let mut own = before.clone();
-                let step = step(planner, &mut own, literal, built.rows(place));
-                own.0.iter().zip(&mut bound.0).for_each(|(&new, slot)| *slot |= new);
-                step
-            })
-            .collect();
-        built.steps.push(Step::Stage(steps));
-        built.literals.push(places);
+        match next {
+            State::Open(cost) => {
+                self.open.insert((cost, at));
+            }
+            State::Staged => {
+                self.staged.insert(at);
+            }
+            State::Waits | State::Placed => {}
+        }
+        *state = next;
+    }
+
+    /// Looks again at the literals that name variables which were bound since so many were.
+    fn look_again(&mut self, planner: &Planner<'_>, bound: &Bound, before: usize) {
+        for variable in bound.order.get(before..).unwrap_or_default() {
+            for at in self.readers.remove(variable).unwrap_or_default() {
+                self.look(planner, bound, at);
+            }
+        }
+    }
+
+    /// Takes a literal out, which is placed now.
+    fn take(&mut self, at: usize) -> Option<&'r Literal> {
+        let (literal, state) = self.literals.get_mut(at)?;
+        match std::mem::replace(state, State::Placed) {
+            State::Open(cost) => self.open.remove(&(cost, at)),
+            State::Staged => self.staged.remove(&at),
+            State::Waits | State::Placed => return None,
+        };
+        Some(literal)
     }
 }
 
-/// The literal to place next among those that cannot fail with an error.
-fn next(planner: &Planner<'_>, built: &Built, bound: &Bound, pending: &[(usize, &Literal)]) -> Option<usize> {
-    if built.steps.is_empty()
-        && let Some(recent) = built.recent
-    {
-        return pending.iter().position(|&(place, _)| place == recent);
+/// The variables whose values decide whether and at what cost a literal can be placed.
+fn named(literal: &Literal) -> BTreeSet<VariableId> {
+    let mut found = BTreeSet::new();
+    match literal {
+        Literal::Positive(atom) | Literal::Negative(atom) => {
+            atom.terms.iter().for_each(|term| term.variables(&mut found));
+        }
+        Literal::Test(test) => {
+            test.left.variables(&mut found);
+            test.right.variables(&mut found);
+        }
+        Literal::Aggregate(aggregate) => found.extend(&aggregate.outer),
     }
-    let cost = |&(at, &(_, literal)): &(usize, &(usize, &Literal))| {
-        let cost = match literal {
-            _ if literal_fallible(literal) => return None,
-            Literal::Positive(atom) => atom_cost(planner, bound, atom),
-            Literal::Aggregate(_) if ready(bound, literal) => 1_000_000,
-            Literal::Test(test) if ready(bound, literal) => u64::from(generator(test).is_some()) * 8,
-            Literal::Negative(_) if ready(bound, literal) => 1,
-            Literal::Aggregate(_) | Literal::Test(_) | Literal::Negative(_) => return None,
-        };
-        Some((cost, at))
-    };
-    pending.iter().enumerate().filter_map(|item| cost(&item)).min().map(|(_, at)| at)
+    found
+}
+
+fn order(planner: &mut Planner<'_>, built: &mut Built, bound: &mut Bound, body: &[Literal]) {
+    let mut pending = Pending::new(planner, bound, body);
+    let mut next = built.recent;
+    loop {
+        let before = bound.order.len();
+        if let Some(at) = next.take().or_else(|| pending.open.first().map(|&(_, at)| at)) {
+            let Some(literal) = pending.take(at) else { return };
+            let step = step(planner, bound, literal, built.rows(at));
+            built.push(step, at);
+        } else if pending.staged.is_empty() {
+            // All are placed: a grounded rule always has a literal that is ready.
+            return;
+        } else {
+            stage(planner, built, bound, &mut pending);
+        }
+        pending.look_again(planner, bound, before);
+    }
+}
+
+/// Places all literals that may raise an error and are ready, none of which sees what another one binds.
+fn stage(planner: &mut Planner<'_>, built: &mut Built, bound: &mut Bound, pending: &mut Pending<'_>) {
+    let places: Vec<usize> = pending.staged.iter().copied().collect();
+    let before = bound.order.len();
+    let mut steps = Vec::with_capacity(places.len());
+    let mut all = Vec::new();
+    for &at in &places {
+        let Some(literal) = pending.take(at) else { continue };
+        steps.push(step(planner, bound, literal, built.rows(at)));
+        all.extend(bound.undo(before));
+    }
+    all.into_iter().for_each(|variable| bound.add(variable));
+    built.steps.push(Step::Stage(steps));
+    built.literals.push(places);
+}
+
+/// How far a literal comes with what is bound.
+fn state_of(planner: &Planner<'_>, bound: &Bound, literal: &Literal) -> State {
+    if let Literal::Positive(atom) = literal {
+        return State::Open(atom_cost(planner, bound, atom));
+    }
+    if !ready(bound, literal) {
+        return State::Waits;
+    }
+    if literal_fallible(literal) {
+        return State::Staged;
+    }
+    State::Open(match literal {
+        Literal::Positive(_) | Literal::Negative(_) => 1,
+        Literal::Test(test) => u64::from(generator(test).is_some()) * 8,
+        Literal::Aggregate(_) => 1_000_000,
+    })
 }
 
 /// A guess at how many tuples an atom matches, given what is bound. Only its order counts.
@@ -271,12 +384,12 @@ fn step(planner: &mut Planner<'_>, bound: &mut Bound, literal: &Literal, rows: R
 
 fn aggregate_step(planner: &mut Planner<'_>, bound: &mut Bound, aggregate: &Aggregate) -> Step {
     // Inner variables are bound by the body alone, whatever has been bound outside under another name.
-    let mut inner = Bound(vec![false; bound.0.len()]);
+    let mut inner = Bound::none(bound.bound.len());
     for &variable in &aggregate.outer {
         inner.add(variable);
     }
     let mut built = Built { steps: Vec::new(), literals: Vec::new(), recent: None };
-    order(planner, &mut built, &mut inner, aggregate.body.iter().enumerate().collect());
+    order(planner, &mut built, &mut inner, &aggregate.body);
     let result = pattern(bound, &Term::Variable(aggregate.result));
     for &witness in &aggregate.witnesses {
         bound.add(witness);

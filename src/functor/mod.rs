@@ -235,6 +235,12 @@ pub fn check_literal(role: Role, text: &str) -> Result<(), String> {
     }
 }
 
+/// Whether the text is a short regular expression that matches itself alone.
+#[must_use]
+pub fn is_plain_pattern(text: &str) -> bool {
+    pattern::is_plain(text)
+}
+
 /// The text in the Unicode form NFC: accents joined with their letters.
 #[must_use]
 pub fn composed(text: &str) -> String {

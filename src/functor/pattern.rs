@@ -35,6 +35,8 @@ pub(crate) type Pattern = Result<Regex, String>;
 
 /// A pattern text longer than this is refused unread.
 const LONGEST: usize = 64 << 10;
+/// Within so many bytes every glob and every text of plain characters fits the limits below.
+const SHORT: usize = 256;
 /// Sizes that are tried, smallest first, so that it is known about how much memory a pattern takes: in bytes, of the
 /// compiled pattern and of what matching may keep. The last one is the limit.
 const SIZES: [(usize, usize); 3] = [(64 << 10, 256 << 10), (512 << 10, 1 << 20), (4 << 20, 2 << 20)];
@@ -151,14 +153,21 @@ fn glob(text: &str) -> String {
     out
 }
 
-/// What is wrong with a regular expression, for the whole text and for any part.
+/// What is wrong with a regular expression, for the whole text and for any part. Compiling is dear, so what is certain
+/// without is not compiled.
 pub(crate) fn check(text: &str) -> Result<(), String> {
-    compile(Form::Whole, text).0.map(|_| ())
+    if is_plain(text) { Ok(()) } else { compile(Form::Whole, text).0.map(|_| ()) }
 }
 
-/// What is wrong with a glob.
+/// What is wrong with a glob. Every text is one, unless it is too long for what a pattern may take.
 pub(crate) fn check_glob(text: &str) -> Result<(), String> {
-    compile(Form::Glob, text).0.map(|_| ())
+    if text.len() <= SHORT { Ok(()) } else { compile(Form::Glob, text).0.map(|_| ()) }
+}
+
+/// Whether the text is a short regular expression that matches itself alone.
+pub(crate) fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_/:, ".contains(&byte);
+    text.len() <= SHORT && text.bytes().all(is_plain)
 }
 
 fn whole(call: &Call<'_>, cache: &mut Cache) -> Value {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::functor::pattern::{Form, compile, is_plain};
 
 #[test]
 fn patterns_for_the_whole_text() {
@@ -116,4 +117,26 @@ fn literals_are_checked() {
     assert_eq!(check_literal(Role::Pattern, "a|b"), Ok(()));
     assert_eq!(check_literal(Role::Pattern, "a)|(b"), Err("unopened group".to_owned()));
     assert_eq!(check_literal(Role::Glob, "[*"), Ok(()));
+}
+
+/// What is taken for well-formed without being compiled is so.
+#[test]
+fn short_globs_and_plain_patterns_compile() {
+    let rows = ["?", "*", "**", "*a", "?*", "**/", "a/**/", "/*/?", "\u{1F512}", "?\u{e9}", "[", "\\", "a"];
+    for part in rows {
+        let text = part.repeat(256 / part.len());
+        assert_eq!(check_literal(Role::Glob, &text), Ok(()));
+        let (compiled, _) = compile(Form::Glob, &text);
+        assert!(compiled.is_ok(), "{text}: {compiled:?}");
+    }
+    let plain: String = (0..128).map(char::from).filter(|c| is_plain(&c.to_string())).collect();
+    for text in [plain.as_str(), "", "tool_12", &"a, b".repeat(64)] {
+        assert!(is_plain(text), "{text}");
+        let (compiled, _) = compile(Form::Whole, text);
+        let matches = |other: &str| compiled.as_ref().is_ok_and(|regex| regex.is_match(other));
+        assert!(matches(text) && !matches(&format!("{text}a")), "{text}");
+    }
+    for text in ["a.b", "a|b", "(?x)a", "\\d", "a*", "\u{e9}", &"a".repeat(257)] {
+        assert!(!is_plain(text), "{text}");
+    }
 }

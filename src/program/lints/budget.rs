@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::program::findings::Findings;
 use crate::program::lints::evidence::{ANCESTRY, ANSWERS, called};
-use crate::program::lints::values::{Set, Target};
+use crate::program::lints::values::Target;
 use crate::program::lints::view::{Looked, Side, View, variable};
 use crate::program::{
     Aggregate, AggregateFunction, Atom, DecisionKind, Literal, RelationId, Term, VariableId,
@@ -71,8 +71,9 @@ fn taint(looked: &Looked<'_>, findings: &mut Findings) {
         if scope.name(atom.relation) != "ToolResult" {
             continue;
         }
-        let tools = atom.terms.get(1).map_or(Set::All, |tool| looked.possible.text(scope, tool));
-        let is_budget = own.as_ref().zip(tools.known()).is_some_and(|(own, tools)| tools.is_subset(own));
+        let tools = atom.terms.get(1).map(|tool| looked.possible.text(scope, tool));
+        let tools = tools.as_ref().and_then(|tools| tools.known());
+        let is_budget = own.as_ref().zip(tools).is_some_and(|(own, tools)| tools.is_subset(own));
         if !is_budget {
             findings.push(successes(looked, atom));
         }

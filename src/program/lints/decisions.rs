@@ -22,7 +22,7 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     nothing(view, findings);
     let allowed = view.allowed();
     for looked in view.decisions(&[DecisionKind::Deny, DecisionKind::Ask, DecisionKind::Reason]) {
-        needless(view, looked, &allowed, findings);
+        needless(view, looked, allowed, findings);
     }
     for looked in view.decisions(&[DecisionKind::Allow]) {
         narrow(view, looked, findings);
@@ -209,6 +209,9 @@ fn narrow(view: &View<'_>, looked: &Looked<'_>, findings: &mut Findings) {
 
 /// Whether the pattern matches the whole name.
 fn covers(pattern: &str, name: &str) -> bool {
+    if functor::is_plain_pattern(pattern) {
+        return pattern == name;
+    }
     let Some(id) = functor::find("match", true) else { return true };
     let arguments = [Argument::Text(pattern, Symbol(0)), Argument::Text(name, Symbol(1))];
     !matches!(functor::call(id, &arguments, &mut Cache::default()), Ok(Some(Output::Number(0))))

@@ -73,6 +73,35 @@ pub(crate) fn look(
     }
 }
 
+/// Whether a look at the literal can find something, whatever its variables stand for.
+pub(crate) fn is_open(side: Side, literal: &Literal) -> bool {
+    let is_zero = |term: &Term| matches!(term, Term::Constant(word) if word.0 == 0);
+    let has_fields = |term: &Term| match term {
+        Term::Variable(_) | Term::Call(_) => true,
+        Term::Constant(_) | Term::Wildcard => false,
+        Term::Construct(..) => {
+            let mut calls = Vec::new();
+            calls_of(term, &mut calls);
+            !calls.is_empty()
+        }
+    };
+    match (side, literal) {
+        (Side::Denies, Literal::Negative(atom)) => atom.terms.iter().any(has_fields),
+        (Side::Denies, Literal::Test(test)) => {
+            test.operator != Operator::Equal || is_zero(&test.left) || is_zero(&test.right)
+        }
+        (Side::Grants, Literal::Test(test)) => {
+            test.operator != Operator::Equal
+                || is_zero(&test.left)
+                || is_zero(&test.right)
+                || (has_fields(&test.left) && has_fields(&test.right))
+        }
+        (Side::Denies, Literal::Positive(_) | Literal::Aggregate(_))
+        | (Side::Grants, Literal::Positive(_) | Literal::Negative(_) | Literal::Aggregate(_))
+        | (Side::Both | Side::Neither, _) => false,
+    }
+}
+
 /// A deny that a missing argument gets past, where some rule allows the call without that argument.
 fn slips(absences: &Absences<'_, '_>, looked: &Looked<'_>, literal: &Literal, findings: &mut Findings) {
     let scope = &looked.scope;

@@ -10,9 +10,11 @@ use crate::program::lints::absence::Absences;
 use crate::program::lints::evidence::{ANCESTRY, ANSWERS, once_only};
 use crate::program::lints::fields;
 use crate::program::lints::scope::{Scope, Source, functor_of};
-use crate::program::lints::values::Possible;
-use crate::program::lints::view::{Looked, Side, View};
-use crate::program::{Atom, Call, Comparison, Literal, Operator, RelationId, Rule, Term, VariableId};
+use crate::program::lints::view::{Judged, Looked, Side, View};
+use crate::program::lower::variables_of;
+use crate::program::{
+    Atom, Call, Comparison, Literal, Operator, RelationId, Rule, Term, Variable, VariableId,
+};
 use crate::source::Span;
 
 /// Most rules that are made of one.
@@ -20,8 +22,15 @@ const MOST: usize = 16;
 /// Most literals of a rule that is made.
 const LONGEST: usize = 64;
 
+/// A rule that is put in.
+struct Helper<'v, 'a> {
+    looked: &'v Looked<'a>,
+    /// Whether it looks for calls among the ancestors.
+    reads_calls: bool,
+}
+
 /// The helpers of a policy: its relations with a rule that reads an argument, or earlier calls, for whoever asks.
-type Helpers<'v, 'a> = BTreeMap<RelationId, Vec<&'v Looked<'a>>>;
+type Helpers<'v, 'a> = BTreeMap<RelationId, Vec<Helper<'v, 'a>>>;
 
 /// Warns of what rules do with their helpers.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
@@ -31,23 +40,91 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     }
     let absences = fields::absences(view);
     for looked in view.rules.iter().filter(|looked| matches!(looked.side, Side::Denies | Side::Grants)) {
-        let mut places: BTreeSet<Span> = looked.rule().body.iter().filter_map(place).collect();
-        for (rule, read) in unfolded(looked.rule(), &helpers) {
-            // Each literal is told of once.
-            if places.is_empty() {
-                break;
-            }
-            let scope = Scope::new(view.program, &rule);
-            let possible = Possible::of(&scope, &view.columns);
-            let made = Looked::new((scope, possible), looked.written, looked.side, looked.decision);
-            if !made.is_hopeless() {
-                look(&absences, &made, read, &mut places, findings);
-            }
-        }
+        missing(&absences, view, looked, &helpers, findings);
         if looked.side == Side::Denies && looked.decision.is_some() {
             once(view, looked, &helpers, findings);
         }
     }
+}
+
+/// What the rule does when a field is missing that a helper reads. Each literal is told of once.
+fn missing(
+    absences: &Absences<'_, '_>,
+    view: &View<'_>,
+    looked: &Looked<'_>,
+    helpers: &Helpers<'_, '_>,
+    findings: &mut Findings,
+) {
+    if looked.rule().body.len() >= LONGEST {
+        return;
+    }
+    let mut places = places(looked, helpers);
+    if places.is_empty() {
+        return;
+    }
+    let mut rules = put_in(looked.rule(), None, helpers, MOST);
+    let mut at = 0;
+    while let Some((rule, read)) = rules.get(at) {
+        let made = made(view, looked, rule);
+        if !made.is_hopeless() {
+            look(absences, &made, *read, &mut places, findings);
+        }
+        if places.is_empty() {
+            return;
+        }
+        let room = MOST.saturating_sub(rules.len());
+        let more = if room == 0 { Vec::new() } else { put_in(rule, Some(*read), helpers, room) };
+        rules.extend(more);
+        at += 1;
+    }
+}
+
+/// The places of the literals for which a helper can make a difference.
+fn places(looked: &Looked<'_>, helpers: &Helpers<'_, '_>) -> BTreeSet<Span> {
+    let rule = looked.rule();
+    let open = rule.body.iter().filter(|literal| fields::is_open(looked.side, literal));
+    if looked.side != Side::Grants {
+        return open.filter_map(place).collect();
+    }
+    // An allow counts whatever it is about, so that a helper adds nothing to a test of what it does not give.
+    let given = given(rule, helpers);
+    let is_given =
+        |literal: &&Literal| !given.is_disjoint(&variables_of(std::slice::from_ref(*literal), None));
+    open.filter(is_given).filter_map(place).collect()
+}
+
+/// The variables that a helper may give a value, directly or through equalities.
+fn given(rule: &Rule, helpers: &Helpers<'_, '_>) -> BTreeSet<VariableId> {
+    let mut given = BTreeSet::new();
+    for literal in &rule.body {
+        if let Literal::Positive(atom) = literal
+            && helpers.contains_key(&atom.relation)
+        {
+            atom.terms.iter().for_each(|term| term.variables(&mut given));
+        }
+    }
+    // Bodies that helpers are put into are short.
+    for _ in 0..rule.body.len().min(LONGEST) {
+        let before = given.len();
+        for literal in &rule.body {
+            if matches!(literal, Literal::Test(test) if test.operator == Operator::Equal) {
+                let own = variables_of(std::slice::from_ref(literal), None);
+                if !given.is_disjoint(&own) {
+                    given.extend(own);
+                }
+            }
+        }
+        if given.len() == before {
+            break;
+        }
+    }
+    given
+}
+
+/// A made rule as it would be looked at in the place of the one that it comes from.
+fn made<'r>(view: &View<'r>, looked: &Looked<'r>, rule: &'r Rule) -> Looked<'r> {
+    let judged = Judged::new(Scope::new(view.program, rule), &view.columns);
+    Looked::new(judged, looked.written, looked.side, looked.decision)
 }
 
 /// A deny of a second call whose helper looks for the first among the ancestors. What stands behind further helpers may
@@ -57,12 +134,10 @@ fn once(view: &View<'_>, looked: &Looked<'_>, helpers: &Helpers<'_, '_>, finding
         let Literal::Positive(atom) = literal else { continue };
         let helpers = helpers.get(&atom.relation).into_iter().flatten().take(MOST);
         for rule in helpers
-            .filter(|helper| reads_calls(helper))
-            .filter_map(|helper| join(looked.rule(), at, atom, helper))
+            .filter(|helper| helper.reads_calls)
+            .filter_map(|helper| join(looked.rule(), at, atom, helper.looked))
         {
-            let scope = Scope::new(view.program, &rule);
-            let possible = Possible::of(&scope, &view.columns);
-            let made = Looked::new((scope, possible), looked.written, looked.side, looked.decision);
+            let made = made(view, looked, &rule);
             let mut found = Findings::default();
             if !made.is_hopeless() {
                 once_only(view, &made, &mut found);
@@ -112,8 +187,9 @@ fn helpers<'v, 'a>(view: &'v View<'a>) -> Helpers<'v, 'a> {
     let mut wanted: BTreeSet<RelationId> = BTreeSet::new();
     for looked in view.rules.iter().filter(|looked| looked.decision.is_none()) {
         let head = looked.rule().head.relation;
-        rules.entry(head).or_default().push(looked);
-        if reads_argument(looked) || reads_calls(looked) {
+        let reads_calls = reads_calls(looked);
+        rules.entry(head).or_default().push(Helper { looked, reads_calls });
+        if reads_calls || reads_argument(looked) {
             wanted.insert(head);
         }
     }
@@ -151,32 +227,19 @@ fn reads_calls(looked: &Looked<'_>) -> bool {
     reads(&ANSWERS) && reads(&ANCESTRY)
 }
 
-/// The rules that come of a rule, each with the place of the helper that was put in first.
-fn unfolded(rule: &Rule, helpers: &Helpers<'_, '_>) -> Vec<(Rule, Span)> {
-    let mut made: Vec<(Rule, Span)> = Vec::new();
-    let mut at = 0;
-    let mut next = put_in(rule, None, helpers);
-    loop {
-        let room = MOST.saturating_sub(made.len());
-        made.extend(next.into_iter().take(room));
-        let Some((rule, read)) = made.get(at) else { return made };
-        next = if room == 0 { Vec::new() } else { put_in(rule, Some(*read), helpers) };
-        at += 1;
-    }
-}
-
-/// The rules that come of putting in one helper, at the first atom where that can be done.
-fn put_in(rule: &Rule, first: Option<Span>, helpers: &Helpers<'_, '_>) -> Vec<(Rule, Span)> {
+/// The rules that come of putting in one helper, at the first atom where that can be done: so many at most, each with the
+/// place of the helper that was put in first.
+fn put_in(rule: &Rule, first: Option<Span>, helpers: &Helpers<'_, '_>, most: usize) -> Vec<(Rule, Span)> {
     let atoms = rule.body.iter().enumerate().filter_map(|(at, literal)| match literal {
         Literal::Positive(atom) => helpers.get(&atom.relation).map(|helpers| (at, atom, helpers)),
         Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
     });
     for (at, atom, helpers) in atoms {
         let each = helpers.iter().take(MOST).filter_map(|helper| {
-            let rule = join(rule, at, atom, helper)?;
-            Some((rule, first.unwrap_or(helper.rule().span)))
+            let made = join(rule, at, atom, helper.looked)?;
+            Some((made, first.unwrap_or(helper.looked.rule().span)))
         });
-        let made: Vec<_> = each.collect();
+        let made: Vec<_> = each.take(most).collect();
         if !made.is_empty() {
             return made;
         }
@@ -192,7 +255,8 @@ fn join(rule: &Rule, at: usize, atom: &Atom, helper: &Looked<'_>) -> Option<Rule
     if counts || rule.body.len() + own.body.len() + atom.terms.len() > LONGEST {
         return None;
     }
-    let mut body: Vec<Literal> = rule.body.iter().take(at).cloned().collect();
+    let mut body: Vec<Literal> = Vec::with_capacity(rule.body.len() + own.body.len() + atom.terms.len());
+    body.extend(rule.body.iter().take(at).cloned());
     body.extend(own.body.iter().filter_map(|literal| renamed(literal, by)));
     let columns = &helper.scope.program.schema(own.head.relation)?.columns;
     for ((left, right), column) in atom.terms.iter().zip(&own.head.terms).zip(columns) {
@@ -205,7 +269,9 @@ fn join(rule: &Rule, at: usize, atom: &Atom, helper: &Looked<'_>) -> Option<Rule
         body.push(Literal::Test(Comparison { operator: Operator::Equal, kind, left, right, span }));
     }
     body.extend(rule.body.iter().skip(at + 1).cloned());
-    let variables = rule.variables.iter().chain(&own.variables).cloned().collect();
+    // Nobody asks a made rule for names.
+    let unnamed = |variable: &Variable| Variable { name: String::new(), type_id: variable.type_id };
+    let variables = rule.variables.iter().chain(&own.variables).map(unnamed).collect();
     Some(Rule { head: rule.head.clone(), body, variables, span: rule.span })
 }
 

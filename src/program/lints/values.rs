@@ -3,6 +3,7 @@
 //! Sets grow from nothing until no rule adds to them, so that what is in none can never be there. `All` is what is not
 //! known: columns that the host fills, results of functors.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::program::lints::scope::Scope;
@@ -42,6 +43,7 @@ impl<T: Ord + Copy> Set<T> {
         }
     }
 
+    /// Keeps what is in the other as well.
     pub(crate) fn narrow(&mut self, other: &Self) {
         match (&mut *self, other) {
             (_, Self::All) => {}
@@ -81,19 +83,30 @@ pub(crate) enum Target {
 /// The possible contents of every column.
 #[derive(Debug, Default)]
 pub(crate) struct Columns {
-    texts: BTreeMap<(RelationId, usize), Set<Symbol>>,
-    targets: BTreeMap<(RelationId, usize), Set<Target>>,
+    /// By relation and place. What is not listed can hold anything.
+    columns: Vec<Vec<Column>>,
+}
+
+/// The possible contents of one column. What its type cannot hold counts as all.
+#[derive(Debug)]
+struct Column {
+    texts: Set<Symbol>,
+    targets: Set<Target>,
 }
 
 impl Columns {
+    fn column(&self, relation: RelationId, column: usize) -> Option<&Column> {
+        self.columns.get(relation.0 as usize).and_then(|columns| columns.get(column))
+    }
+
     /// The texts that the column can hold.
-    pub(crate) fn texts(&self, relation: RelationId, column: usize) -> Set<Symbol> {
-        self.texts.get(&(relation, column)).cloned().unwrap_or(Set::All)
+    pub(crate) fn texts(&self, relation: RelationId, column: usize) -> &Set<Symbol> {
+        self.column(relation, column).map_or(&Set::All, |column| &column.texts)
     }
 
     /// The actions that the column, an index or an action, can speak of.
-    pub(crate) fn targets(&self, relation: RelationId, column: usize) -> Set<Target> {
-        self.targets.get(&(relation, column)).cloned().unwrap_or(Set::All)
+    pub(crate) fn targets(&self, relation: RelationId, column: usize) -> &Set<Target> {
+        self.column(relation, column).map_or(&Set::All, |column| &column.targets)
     }
 
     /// Works through the rules until nothing is added. A rule is looked at again where a relation that it reads as it is
@@ -124,26 +137,20 @@ impl Columns {
         if open.is_empty() { columns } else { Self::default() }
     }
 
+    /// Nothing in the columns that rules alone fill.
     fn empty(program: &Program) -> Self {
-        let mut columns = Self::default();
-        for (id, relation) in (0_u32..).zip(&program.relations) {
-            if relation.origin != Origin::Rules {
-                continue;
+        let column = |kind: Kind| match kind {
+            Kind::Symbol => Column { texts: Set::none(), targets: Set::All },
+            Kind::Unsigned | Kind::Compound => Column { texts: Set::All, targets: Set::none() },
+            Kind::Number | Kind::Float => Column { texts: Set::All, targets: Set::All },
+        };
+        let columns = program.relations.iter().map(|relation| match relation.origin {
+            Origin::Rules => {
+                relation.columns.iter().map(|own| column(program.types.kind(own.type_id))).collect()
             }
-            for (at, column) in relation.columns.iter().enumerate() {
-                let place = (RelationId(id), at);
-                match program.types.kind(column.type_id) {
-                    Kind::Symbol => {
-                        columns.texts.insert(place, Set::none());
-                    }
-                    Kind::Unsigned | Kind::Compound => {
-                        columns.targets.insert(place, Set::none());
-                    }
-                    Kind::Number | Kind::Float => {}
-                }
-            }
-        }
-        columns
+            Origin::Host | Origin::Lineage(_) => Vec::new(),
+        });
+        Self { columns: columns.collect() }
     }
 
     fn learn(&mut self, scope: &Scope<'_>) -> bool {
@@ -152,14 +159,11 @@ impl Columns {
             return false;
         }
         let head = &scope.rule.head;
+        let columns = self.columns.get_mut(head.relation.0 as usize).into_iter().flatten();
         let mut grew = false;
-        for (at, term) in head.terms.iter().enumerate() {
-            if let Some(set) = self.texts.get_mut(&(head.relation, at)) {
-                grew |= set.widen(&found.text(scope, term));
-            }
-            if let Some(set) = self.targets.get_mut(&(head.relation, at)) {
-                grew |= set.widen(&found.target(scope, term));
-            }
+        for (term, column) in head.terms.iter().zip(columns) {
+            grew |= column.texts.widen(&found.text(scope, term));
+            grew |= column.targets.widen(found.target(scope, term));
         }
         grew
     }
@@ -180,8 +184,8 @@ impl Possible {
                 Literal::Positive(atom) => {
                     for (at, term) in atom.terms.iter().enumerate() {
                         if let Term::Variable(id) = term {
-                            found.narrow_text(scope, *id, &columns.texts(atom.relation, at));
-                            found.narrow_target(scope, *id, &columns.targets(atom.relation, at));
+                            found.narrow_text(scope, *id, columns.texts(atom.relation, at));
+                            found.narrow_target(scope, *id, columns.targets(atom.relation, at));
                         }
                     }
                 }
@@ -193,9 +197,9 @@ impl Possible {
         }
         // What an action calls is told by the values that its name can have.
         for (action, name) in &scope.tools {
-            let target = match found.text(scope, name) {
+            let target = match &*found.text(scope, name) {
                 Set::All => continue,
-                Set::Only(names) => Set::Only(names.into_iter().map(Target::Tool).collect()),
+                Set::Only(names) => Set::Only(names.iter().copied().map(Target::Tool).collect()),
             };
             found.narrow_target(scope, *action, &target);
         }
@@ -206,27 +210,31 @@ impl Possible {
     }
 
     fn narrow_text(&mut self, scope: &Scope<'_>, id: VariableId, set: &Set<Symbol>) {
-        self.texts.entry(scope.class(id)).or_insert(Set::All).narrow(set);
+        if set.known().is_some() {
+            self.texts.entry(scope.class(id)).or_insert(Set::All).narrow(set);
+        }
     }
 
     fn narrow_target(&mut self, scope: &Scope<'_>, id: VariableId, set: &Set<Target>) {
-        self.targets.entry(scope.action(id)).or_insert(Set::All).narrow(set);
+        if set.known().is_some() {
+            self.targets.entry(scope.action(id)).or_insert(Set::All).narrow(set);
+        }
     }
 
     /// The texts that a term can be.
-    pub(crate) fn text(&self, scope: &Scope<'_>, term: &Term) -> Set<Symbol> {
+    pub(crate) fn text(&self, scope: &Scope<'_>, term: &Term) -> Cow<'_, Set<Symbol>> {
         match term {
-            Term::Constant(word) => Set::one(word.as_symbol()),
-            Term::Variable(id) => self.texts.get(&scope.class(*id)).cloned().unwrap_or(Set::All),
-            Term::Wildcard | Term::Construct(..) | Term::Call(_) => Set::All,
+            Term::Constant(word) => Cow::Owned(Set::one(word.as_symbol())),
+            Term::Variable(id) => Cow::Borrowed(self.texts.get(&scope.class(*id)).unwrap_or(&Set::All)),
+            Term::Wildcard | Term::Construct(..) | Term::Call(_) => Cow::Borrowed(&Set::All),
         }
     }
 
     /// The actions that a term can speak of.
-    pub(crate) fn target(&self, scope: &Scope<'_>, term: &Term) -> Set<Target> {
+    pub(crate) fn target(&self, scope: &Scope<'_>, term: &Term) -> &Set<Target> {
         match term {
-            Term::Variable(id) => self.targets.get(&scope.action(*id)).cloned().unwrap_or(Set::All),
-            Term::Constant(_) | Term::Wildcard | Term::Construct(..) | Term::Call(_) => Set::All,
+            Term::Variable(id) => self.targets.get(&scope.action(*id)).unwrap_or(&Set::All),
+            Term::Constant(_) | Term::Wildcard | Term::Construct(..) | Term::Call(_) => &Set::All,
         }
     }
 

@@ -36,6 +36,23 @@ pub(crate) enum Side {
     Neither,
 }
 
+/// A rule with what its variables can be.
+#[derive(Debug)]
+pub(crate) struct Judged<'a> {
+    scope: Scope<'a>,
+    possible: Possible,
+    /// Whether its own conditions exclude each other.
+    pub(crate) hopeless: bool,
+}
+
+impl<'a> Judged<'a> {
+    pub(crate) fn new(scope: Scope<'a>, columns: &Columns) -> Self {
+        let possible = Possible::of(&scope, columns);
+        let hopeless = possible.is_contradictory() || numbers_contradict(&scope);
+        Self { scope, possible, hopeless }
+    }
+}
+
 /// One rule of the policy, as it runs.
 #[derive(Debug)]
 pub(crate) struct Looked<'a> {
@@ -47,21 +64,23 @@ pub(crate) struct Looked<'a> {
     /// What it says, where it is a rule about the decision.
     pub(crate) decision: Option<&'a DecisionRule>,
     targets: Set<Target>,
+    /// Whether its own conditions exclude each other.
+    hopeless: bool,
     /// The keys that it reads from JSON; none where one is computed.
     keys: Option<BTreeSet<&'a str>>,
 }
 
 impl<'a> Looked<'a> {
     pub(crate) fn new(
-        (scope, possible): (Scope<'a>, Possible),
+        Judged { scope, possible, hopeless }: Judged<'a>,
         written: &'a ast::Rule,
         side: Side,
         decision: Option<&'a DecisionRule>,
     ) -> Self {
         let mut targets = Set::All;
-        scope.rule.head.terms.iter().for_each(|term| targets.narrow(&possible.target(&scope, term)));
+        scope.rule.head.terms.iter().for_each(|term| targets.narrow(possible.target(&scope, term)));
         let keys = keys_of(&scope, &possible);
-        Self { scope, possible, written, side, decision, targets, keys }
+        Self { scope, possible, written, side, decision, targets, hopeless, keys }
     }
 
     pub(crate) fn rule(&self) -> &'a Rule {
@@ -70,7 +89,7 @@ impl<'a> Looked<'a> {
 
     /// Whether its own conditions exclude each other.
     pub(crate) fn is_hopeless(&self) -> bool {
-        self.possible.is_contradictory() || numbers_contradict(&self.scope)
+        self.hopeless
     }
 
     /// The actions that it speaks of.
@@ -100,7 +119,7 @@ impl<'a> Looked<'a> {
                     found.narrow(&names.known().map_or(Set::All, |names| Set::Only(tools(names))));
                 }
                 (_, terms) => {
-                    terms.iter().for_each(|term| found.narrow(&self.possible.target(&self.scope, term)));
+                    terms.iter().for_each(|term| found.narrow(self.possible.target(&self.scope, term)));
                 }
             }
         }
@@ -133,12 +152,8 @@ impl<'a> View<'a> {
     pub(crate) fn new(program: &'a Program, units: &'a [Unit]) -> Self {
         let scopes: Vec<Scope<'a>> = program.rules.iter().map(|rule| Scope::new(program, rule)).collect();
         let columns = Columns::of(program, &scopes);
-        let possible: Vec<Possible> = scopes.iter().map(|scope| Possible::of(scope, &columns)).collect();
-        let hopeless: Vec<bool> = scopes
-            .iter()
-            .zip(&possible)
-            .map(|(scope, possible)| possible.is_contradictory() || numbers_contradict(scope))
-            .collect();
+        let judged: Vec<Judged<'a>> = scopes.into_iter().map(|scope| Judged::new(scope, &columns)).collect();
+        let hopeless: Vec<bool> = judged.iter().map(|judged| judged.hopeless).collect();
         let graph = graph::close(program, &OPEN, &hopeless);
         let mut view = Self {
             program,
@@ -150,12 +165,12 @@ impl<'a> View<'a> {
             derived: program.rules.iter().map(|rule| rule.head.relation).collect(),
             terms: BTreeMap::new(),
         };
-        view.read_rules(units, scopes.into_iter().zip(possible));
+        view.read_rules(units, judged);
         view.read_keys();
         view
     }
 
-    fn read_rules(&mut self, units: &'a [Unit], scopes: impl Iterator<Item = (Scope<'a>, Possible)>) {
+    fn read_rules(&mut self, units: &'a [Unit], judged: Vec<Judged<'a>>) {
         let mut written = BTreeMap::new();
         for rule in units.iter().flat_map(rules_of) {
             if rule.span.file != PRELUDE_FILE && rule.body.is_some() {
@@ -168,8 +183,8 @@ impl<'a> View<'a> {
         }
         let fired: BTreeMap<_, _> =
             self.program.decision_rules.iter().map(|decision| (decision.fired, decision)).collect();
-        for (scope, possible) in scopes {
-            let rule = scope.rule;
+        for judged in judged {
+            let rule = judged.scope.rule;
             let derives =
                 matches!(&rule.body[..], [Literal::Positive(atom)] if fired.contains_key(&atom.relation));
             let Some(&written) = written.get(&rule.span).filter(|_| !derives) else { continue };
@@ -181,7 +196,7 @@ impl<'a> View<'a> {
                 (false, false) => Side::Neither,
             };
             let decision = fired.get(&head).copied();
-            self.rules.push(Looked::new((scope, possible), written, side, decision));
+            self.rules.push(Looked::new(judged, written, side, decision));
         }
     }
 
@@ -282,8 +297,8 @@ impl<'a> View<'a> {
     }
 
     /// What the rules that allow can allow; facts of `IsAuthorized` allow anything.
-    pub(crate) fn allowed(&self) -> Set<Target> {
-        self.program.relation("IsAuthorized").map_or(Set::All, |relation| self.columns.targets(relation, 0))
+    pub(crate) fn allowed(&self) -> &Set<Target> {
+        self.program.relation("IsAuthorized").map_or(&Set::All, |relation| self.columns.targets(relation, 0))
     }
 
     /// A target in the user's words.

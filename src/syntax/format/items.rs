@@ -2,7 +2,7 @@
 //!
 //! In: items and comments in order. Out: a [`Piece`] with a row for each alternative.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::syntax::format::sheet::Entry;
 use crate::syntax::format::sheet::Piece;
@@ -28,7 +28,7 @@ impl Standing {
     }
 
     /// The comment between two tokens; the next line is moved in by so much.
-    pub(crate) fn piece(self, indent: usize) -> Piece {
+    pub(crate) fn piece(self, indent: usize) -> Piece<'static> {
         match self {
             Self::Trail(text) => Piece::trail(text, indent),
             Self::Own(text) => Piece::own(text, indent),
@@ -38,16 +38,16 @@ impl Standing {
 
 /// What stands between two separators.
 #[derive(Debug, Default)]
-pub(crate) struct Item {
-    pub(crate) pieces: Vec<Piece>,
-    /// The variables in it.
-    pub(crate) variables: BTreeSet<String>,
+pub(crate) struct Item<'p> {
+    pub(crate) pieces: Vec<Piece<'p>>,
+    /// Which leaves it is made of.
+    pub(crate) leaves: Range<usize>,
     /// The variable that it compares with something.
-    pub(crate) subject: Option<String>,
+    pub(crate) subject: Option<&'p str>,
 }
 
-impl Item {
-    pub(crate) fn piece(self) -> Piece {
+impl<'p> Item<'p> {
+    pub(crate) fn piece(self) -> Piece<'p> {
         Piece::row(self.pieces)
     }
 
@@ -64,17 +64,21 @@ impl Item {
 
 /// The items of a list, separated by commas within an alternative and by semicolons between them.
 #[derive(Debug, Default)]
-pub(crate) struct Alternatives {
-    before: Vec<Vec<Entry>>,
-    entries: Vec<Entry>,
+pub(crate) struct Alternatives<'p> {
+    before: Vec<Vec<Entry<'p>>>,
+    entries: Vec<Entry<'p>>,
     /// Items that stay on one line if they fit: a comparison stays with the item before if that has its subject.
-    unit: Vec<Item>,
+    unit: Vec<Item<'p>>,
 }
 
-impl Alternatives {
-    pub(crate) fn push(&mut self, item: Item) {
-        let last = self.unit.last();
-        let stays = last.zip(item.subject.as_ref()).is_some_and(|(last, name)| last.variables.contains(name));
+impl<'p> Alternatives<'p> {
+    /// The item that the next one would stay with.
+    pub(crate) fn last(&self) -> Option<&Item<'p>> {
+        self.unit.last()
+    }
+
+    /// Adds an item, which may stay with the last one.
+    pub(crate) fn push(&mut self, item: Item<'p>, stays: bool) {
         if !stays {
             self.end_unit();
         }
@@ -119,7 +123,7 @@ impl Alternatives {
     }
 
     fn end_unit(&mut self) {
-        let mut unit: Vec<Piece> = std::mem::take(&mut self.unit).into_iter().map(Item::piece).collect();
+        let mut unit: Vec<Piece<'p>> = std::mem::take(&mut self.unit).into_iter().map(Item::piece).collect();
         match unit.pop() {
             Some(only) if unit.is_empty() => self.entries.push(Entry::Item(only)),
             Some(last) => {
@@ -135,13 +139,13 @@ impl Alternatives {
     }
 
     /// A row for each alternative, whose further lines are moved in by `hang`.
-    pub(crate) fn piece(mut self, hang: usize) -> Piece {
+    pub(crate) fn piece(mut self, hang: usize) -> Piece<'p> {
         self.next();
         rows(self.before, hang)
     }
 
     /// The rows, and before them the comments that stand behind the bracket that opens them.
-    pub(crate) fn opened(mut self) -> (Vec<Piece>, Piece) {
+    pub(crate) fn opened(mut self) -> (Vec<Piece<'p>>, Piece<'p>) {
         self.next();
         let mut trails = Vec::new();
         if let Some(first) = self.before.first_mut() {
@@ -156,7 +160,7 @@ impl Alternatives {
     }
 }
 
-fn rows(alternatives: Vec<Vec<Entry>>, hang: usize) -> Piece {
+fn rows(alternatives: Vec<Vec<Entry<'_>>>, hang: usize) -> Piece<'_> {
     let mut rows = Vec::new();
     for entries in alternatives {
         if !rows.is_empty() {

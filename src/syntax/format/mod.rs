@@ -90,7 +90,7 @@ fn statements(program: &Program) -> Vec<Statement> {
 
 fn lay_out(page: &Page<'_>, program: &Program) -> String {
     let elements = stream::elements(page);
-    let mut text = String::new();
+    let mut text = String::with_capacity(page.text.len());
     let mut at = 0;
     for statement in statements(program) {
         let within = |element: &Element, from: u32| match element.what {

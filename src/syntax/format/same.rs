@@ -19,10 +19,10 @@ use crate::syntax::ast::TypeDefinition;
 const NOWHERE: Span = Span { file: FileId(0), start: 0, end: 0 };
 
 /// The comments of a text, line by line, in order.
-pub(crate) fn comments(text: &str, program: &Program) -> Vec<Vec<String>> {
+pub(crate) fn comments<'t>(text: &'t str, program: &Program) -> Vec<Vec<&'t str>> {
     let spans = program.comments.iter().map(|comment| comment.span);
     let texts = spans.map(|span| text.get(span.start as usize..span.end as usize).unwrap_or(""));
-    texts.map(|text| text.lines().map(|line| line.trim().to_owned()).collect()).collect()
+    texts.map(|text| text.lines().map(str::trim).collect()).collect()
 }
 
 /// The statements with every place taken out. A place that is forgotten here makes two texts differ, never agree.

@@ -2,6 +2,8 @@
 //!
 //! In: the [`Element`]s of a statement that was read without a fault. Out: a [`Piece`].
 
+use std::ops::Range;
+
 use crate::source::Span;
 use crate::syntax::format::items::Alternatives;
 use crate::syntax::format::items::Item;
@@ -27,8 +29,8 @@ struct Leaf {
 }
 
 /// The leaves of a statement, and how far they are shaped.
-struct Shaper<'p> {
-    page: &'p Page<'p>,
+struct Shaper<'s, 'p> {
+    page: &'s Page<'p>,
     leaves: Vec<Leaf>,
     at: usize,
     directive: bool,
@@ -37,7 +39,7 @@ struct Shaper<'p> {
 }
 
 /// The pieces of a statement.
-pub(crate) fn shape(page: &Page<'_>, elements: &[Element]) -> Piece {
+pub(crate) fn shape<'p>(page: &Page<'p>, elements: &[Element]) -> Piece<'p> {
     let leaves = leaves(page, elements);
     let bars = leaves.iter().any(|leaf| leaf.token.kind == Kind::Bar);
     let first = leaves.first().map(|leaf| leaf.token);
@@ -55,7 +57,7 @@ pub(crate) fn shape(page: &Page<'_>, elements: &[Element]) -> Piece {
 }
 
 fn leaves(page: &Page<'_>, elements: &[Element]) -> Vec<Leaf> {
-    let mut leaves = Vec::new();
+    let mut leaves = Vec::with_capacity(elements.len());
     let mut before: Vec<(Span, bool)> = Vec::new();
     for element in elements {
         match element.what {
@@ -82,9 +84,9 @@ fn leaves(page: &Page<'_>, elements: &[Element]) -> Vec<Leaf> {
     leaves
 }
 
-impl Shaper<'_> {
+impl<'p> Shaper<'_, 'p> {
     /// `heads :- body.`
-    fn rule(&mut self) -> Piece {
+    fn rule(&mut self) -> Piece<'p> {
         let mut pieces = vec![self.list().piece(INDENT)];
         if self.kind() == Some(Kind::If) {
             self.at += 1;
@@ -98,7 +100,7 @@ impl Shaper<'_> {
     }
 
     /// `.type name = a | b`
-    fn union(&mut self) -> Piece {
+    fn union(&mut self) -> Piece<'p> {
         let mut head = Item::default();
         let mut before = None;
         while before.is_none_or(|before: Before| before.token.kind != Kind::Equal) && self.kind().is_some() {
@@ -141,7 +143,7 @@ impl Shaper<'_> {
     }
 
     /// `alternative (";" alternative)*` up to what closes it, where `alternative = item ("," item)*`.
-    fn list(&mut self) -> Alternatives {
+    fn list(&mut self) -> Alternatives<'p> {
         let mut found = Alternatives::default();
         while let Some(kind) = self.kind() {
             found.comments(self.standing());
@@ -160,7 +162,10 @@ impl Shaper<'_> {
                 item.pieces.push(Piece::text(sign));
                 self.at += 1;
             }
-            found.push(item);
+            let stays = item.subject.is_some_and(|name| {
+                found.last().is_some_and(|last| self.has_variable(last.leaves.clone(), name))
+            });
+            found.push(item, stays);
             if sign == ";" {
                 found.next();
             }
@@ -169,22 +174,34 @@ impl Shaper<'_> {
     }
 
     /// The tokens up to a separator or to what closes a list; one at least.
-    fn item(&mut self) -> Item {
+    fn item(&mut self) -> Item<'p> {
         let start = self.at;
         let mut item = Item::default();
         let mut before = self.extend(&mut item, None);
         while self.kind().is_some_and(|kind| !closes(kind) && !separates(kind)) {
             before = self.extend(&mut item, before);
         }
-        let leaves = self.leaves.get(start..self.at).unwrap_or_default();
-        let tokens: Vec<Token> = leaves.iter().map(|leaf| leaf.token).collect();
-        item.variables = words::variables(self.page, &tokens);
-        item.subject = words::subject(self.page, &tokens);
-        item
+        let subject = self.leaves.get(start..self.at).and_then(|leaves| match leaves {
+            [first, second, ..] => words::subject(self.page, first.token, second.token),
+            _ => None,
+        });
+        Item { leaves: start..self.at, subject, ..item }
+    }
+
+    /// Whether a variable of that name is among the leaves.
+    fn has_variable(&self, leaves: Range<usize>, name: &str) -> bool {
+        let leaves = self.leaves.get(leaves).unwrap_or_default();
+        let mut before = None;
+        leaves.iter().enumerate().any(|(at, leaf)| {
+            let next = leaves.get(at + 1).map(|leaf| leaf.token.kind);
+            let before = before.replace(leaf.token.kind);
+            self.page.slice(leaf.token.span) == name
+                && words::is_variable(self.page, before, leaf.token, next)
+        })
     }
 
     /// Adds the next token, with the brackets that it opens and the comments before it.
-    fn extend(&mut self, item: &mut Item, before: Option<Before>) -> Option<Before> {
+    fn extend(&mut self, item: &mut Item<'p>, before: Option<Before>) -> Option<Before> {
         let (standing, glued) = (self.standing(), self.glued());
         let token = self.leaves.get(self.at).map(|leaf| leaf.token)?;
         self.at += 1;
@@ -210,7 +227,7 @@ impl Shaper<'_> {
     }
 
     /// A bracket with what it holds, and the token that closes it.
-    fn bracket(&mut self, open: Token) -> (Piece, Token) {
+    fn bracket(&mut self, open: Token) -> (Piece<'p>, Token) {
         self.open += 1;
         let listed = self.list();
         self.open -= 1;
@@ -218,7 +235,7 @@ impl Shaper<'_> {
         self.at += 1;
         let (opening, closing) = (words::written(self.page, open), words::written(self.page, close));
         if listed.is_empty() {
-            return (Piece::text(opening + &closing), close);
+            return (Piece::text(opening.into_owned() + &closing), close);
         }
         let blank = if open.kind == Kind::OpenBrace { " " } else { "" };
         let (trails, inside) = listed.opened();

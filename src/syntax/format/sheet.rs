@@ -2,6 +2,8 @@
 //!
 //! In: a [`Piece`] tree. Out: lines that keep to [`WIDTH`] wherever a break is allowed. Knows nothing of policies.
 
+use std::borrow::Cow;
+
 /// How many characters a line holds.
 pub(crate) const WIDTH: usize = 110;
 /// How far what belongs to a line above is moved in.
@@ -10,8 +12,8 @@ pub(crate) const INDENT: usize = 4;
 /// A part of a statement, with its widths.
 // Invariant: `flat` and `lead` follow from `kind`.
 #[derive(Debug)]
-pub(crate) struct Piece {
-    kind: Kind,
+pub(crate) struct Piece<'p> {
+    kind: Kind<'p>,
     /// Its width on one line; none if it cannot stand on one.
     flat: Option<usize>,
     lead: Lead,
@@ -26,8 +28,8 @@ struct Lead {
 }
 
 #[derive(Debug)]
-enum Kind {
-    Text(String),
+enum Kind<'p> {
+    Text(Cow<'p, str>),
     /// A comment that is led by its line: further lines that start with a star are put below its first one.
     Block(String),
     /// A blank that is never a line end.
@@ -36,33 +38,32 @@ enum Kind {
     Line(&'static str),
     /// A line end in any case, with what follows moved in by so much.
     End(usize),
-    Row(Vec<Piece>),
+    Row(Vec<Piece<'p>>),
     /// What is on further lines is moved in.
-    Nest(Box<Piece>),
+    Nest(Box<Piece<'p>>),
     /// On one line if it fits there; else each of its own lines ends.
-    Group(Box<Piece>),
+    Group(Box<Piece<'p>>),
     /// As many pieces on each line as fit; further lines are moved in by `hang`.
     Fill {
-        entries: Vec<Entry>,
+        entries: Vec<Entry<'p>>,
         hang: usize,
     },
 }
 
 /// What stands in a row that is filled line by line.
 #[derive(Debug)]
-pub(crate) enum Entry {
-    Item(Piece),
+pub(crate) enum Entry<'p> {
+    Item(Piece<'p>),
     /// A comment behind the item before, at the end of its line.
     Trail(String),
     /// A comment on a line of its own.
     Own(String),
 }
 
-impl Piece {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+impl<'p> Piece<'p> {
+    pub(crate) fn text(text: impl Into<Cow<'p, str>>) -> Self {
         let text = text.into();
-        let broken = text.contains('\n');
-        let width = text.lines().next().map_or(0, |line| line.chars().count());
+        let (width, broken) = first_width(&text);
         let flat = Some(width).filter(|_| !broken);
         Self { kind: Kind::Text(text), flat, lead: Lead { width, ends: broken } }
     }
@@ -92,7 +93,13 @@ impl Piece {
         Self::row(vec![Self::end(indent), block, Self::end(indent)])
     }
 
-    pub(crate) fn row(pieces: Vec<Self>) -> Self {
+    pub(crate) fn row(mut pieces: Vec<Self>) -> Self {
+        // A row of one is that one.
+        if pieces.len() == 1
+            && let Some(only) = pieces.pop()
+        {
+            return only;
+        }
         let flat = pieces.iter().map(|piece| piece.flat).sum();
         let lead = lead(pieces.iter().map(|piece| piece.lead));
         Self { kind: Kind::Row(pieces), flat, lead }
@@ -108,7 +115,7 @@ impl Piece {
         Self { kind: Kind::Group(Box::new(inner)), flat, lead }
     }
 
-    pub(crate) fn fill(entries: Vec<Entry>, hang: usize) -> Self {
+    pub(crate) fn fill(entries: Vec<Entry<'p>>, hang: usize) -> Self {
         let blanks = entries.len().saturating_sub(1);
         let flat: Option<usize> = entries.iter().map(Entry::flat).sum();
         let lead = match entries.first() {
@@ -120,7 +127,7 @@ impl Piece {
     }
 }
 
-impl Entry {
+impl Entry<'_> {
     fn flat(&self) -> Option<usize> {
         match self {
             Self::Item(piece) => piece.flat,
@@ -164,21 +171,26 @@ pub(crate) struct Sheet {
 }
 
 /// The lines of a statement, the last one without its end.
-pub(crate) fn set(piece: &Piece) -> String {
+pub(crate) fn set(piece: &Piece<'_>) -> String {
     let mut sheet = Sheet::default();
     sheet.set(piece, Setting { indent: 0, flat: false, tail: 0 });
     sheet.text
 }
 
 impl Sheet {
-    fn set(&mut self, piece: &Piece, setting: Setting) {
+    fn set(&mut self, piece: &Piece<'_>, setting: Setting) {
         match &piece.kind {
-            Kind::Text(text) => self.write(text),
+            Kind::Text(text) => match piece.flat {
+                Some(width) => self.write_flat(text, width),
+                None => self.write(text),
+            },
             Kind::Block(text) => self.write(&below(text, self.pending.unwrap_or(setting.indent))),
             Kind::Space => self.space = true,
             Kind::Line(between) if setting.flat => self.space |= !between.is_empty(),
             Kind::Line(_) => self.end_line(setting.indent),
             Kind::End(indent) => self.end_line(setting.indent + indent),
+            // On one line nothing asks for what follows.
+            Kind::Row(pieces) if setting.flat => pieces.iter().for_each(|piece| self.set(piece, setting)),
             Kind::Row(pieces) => self.row(pieces, setting),
             Kind::Nest(inner) => self.set(inner, Setting { indent: setting.indent + INDENT, ..setting }),
             Kind::Group(inner) => {
@@ -189,7 +201,7 @@ impl Sheet {
         }
     }
 
-    fn row(&mut self, pieces: &[Piece], setting: Setting) {
+    fn row(&mut self, pieces: &[Piece<'_>], setting: Setting) {
         let mut tails = Vec::with_capacity(pieces.len());
         let mut after = Lead { width: setting.tail, ends: true };
         for piece in pieces.iter().rev() {
@@ -201,7 +213,7 @@ impl Sheet {
         }
     }
 
-    fn fill(&mut self, entries: &[Entry], hang: usize, setting: Setting) {
+    fn fill(&mut self, entries: &[Entry<'_>], hang: usize, setting: Setting) {
         let further = setting.indent + hang;
         let (mut indent, mut apart) = (setting.indent, false);
         for (at, entry) in entries.iter().enumerate() {
@@ -235,7 +247,7 @@ impl Sheet {
         }
     }
 
-    fn fits(&self, piece: &Piece, tail: usize) -> bool {
+    fn fits(&self, piece: &Piece<'_>, tail: usize) -> bool {
         let start = self.pending.unwrap_or(self.column + usize::from(self.space));
         piece.flat.is_some_and(|width| start + width + tail <= WIDTH)
     }
@@ -247,9 +259,21 @@ impl Sheet {
     }
 
     fn write(&mut self, text: &str) {
+        match text.rsplit_once('\n') {
+            None => self.write_flat(text, text.chars().count()),
+            Some((lines, last)) => {
+                self.write_flat(text, 0);
+                self.ended += lines.matches('\n').count() + 1;
+                self.column = last.chars().count();
+            }
+        }
+    }
+
+    /// Writes a text of that width, which is no line end.
+    fn write_flat(&mut self, text: &str, width: usize) {
         if let Some(indent) = self.pending.take() {
             self.text.push('\n');
-            self.text.push_str(&" ".repeat(indent));
+            self.text.extend(std::iter::repeat_n(' ', indent));
             self.column = indent;
             self.ended += 1;
         } else if self.space {
@@ -258,19 +282,21 @@ impl Sheet {
         }
         self.space = false;
         self.text.push_str(text);
-        match text.rsplit_once('\n') {
-            None => self.column += text.chars().count(),
-            Some((lines, last)) => {
-                self.ended += lines.matches('\n').count() + 1;
-                self.column = last.chars().count();
-            }
-        }
+        self.column += width;
     }
+}
+
+/// How wide the first line of a text is, and whether there are more.
+fn first_width(text: &str) -> (usize, bool) {
+    let end = text.bytes().position(|byte| byte == b'\n');
+    let line = end.and_then(|end| text.get(..end)).unwrap_or(text);
+    let line = if end.is_some() { line.strip_suffix('\r').unwrap_or(line) } else { line };
+    (line.chars().count(), end.is_some())
 }
 
 /// How wide the comments are that follow an item at once, and whether nothing else follows. One that ends its line in any
 /// case may reach past the width.
-fn trailing(entries: &[Entry]) -> (usize, bool) {
+fn trailing(entries: &[Entry<'_>]) -> (usize, bool) {
     let mut width = 0;
     for entry in entries {
         match entry {

@@ -35,7 +35,8 @@ impl Element {
 /// Everything on the page, in order but for separators: `,`, `;` and `:-` stand before the comments that come between them
 /// and what they follow, a full stop likewise if the comments are on the line of what it ends, `|` stands behind them.
 pub(crate) fn elements(page: &Page<'_>) -> Vec<Element> {
-    let mut row = Row::default();
+    let size = page.tokens.len() + page.remarks.len();
+    let mut row = Row { elements: Vec::with_capacity(size), ..Row::default() };
     let mut end = 0;
     let mut closes_line = true;
     let mut comments = page.remarks.iter().map(|remark| remark.span).peekable();
@@ -50,10 +51,15 @@ pub(crate) fn elements(page: &Page<'_>) -> Vec<Element> {
             break;
         };
         let gap = page.slice(Span { start: end, end: span.start, ..span });
-        let lines = gap.matches('\n').count();
+        let lines = gap.bytes().filter(|&byte| byte == b'\n').count();
         row.push(Element { what, leads: closes_line || lines > 0, apart: lines > 1 });
-        let text = page.slice(span);
-        closes_line = matches!(what, What::Comment(_)) && (text.starts_with("//") || text.contains('\n'));
+        closes_line = match what {
+            What::Comment(_) => {
+                let text = page.slice(span);
+                text.starts_with("//") || text.contains('\n')
+            }
+            What::Token(_) => false,
+        };
         end = span.end;
     }
     row.elements

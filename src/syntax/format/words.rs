@@ -1,6 +1,6 @@
 //! How tokens and comments are written, and where blanks stand between them.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use crate::syntax::text;
 use crate::syntax::tokens::Kind;
@@ -17,12 +17,12 @@ pub(crate) struct Before {
 }
 
 /// The token in its canonical spelling. Numbers stay as they are written.
-pub(crate) fn written(page: &Page<'_>, token: Token) -> String {
+pub(crate) fn written<'p>(page: &Page<'p>, token: Token) -> Cow<'p, str> {
     let slice = page.slice(token.span);
     match token.kind {
-        Kind::Text => text::encode(&text::decode(slice)),
-        Kind::Equal => "=".to_owned(),
-        _ => slice.to_owned(),
+        Kind::Text if slice.contains(['\\', '\t']) => Cow::Owned(text::encode(&text::decode(slice))),
+        Kind::Equal => Cow::Borrowed("="),
+        _ => Cow::Borrowed(slice),
     }
 }
 
@@ -99,28 +99,18 @@ pub(crate) fn apart(page: &Page<'_>, before: Before, next: Token, directive: boo
     }
 }
 
-/// The variables of an item.
-pub(crate) fn variables(page: &Page<'_>, tokens: &[Token]) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut before = None;
-    for (at, token) in tokens.iter().enumerate() {
-        let word = page.slice(token.span);
-        let called = tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Open);
-        let part = matches!(before, Some(Kind::Dot | Kind::Dollar | Kind::At));
-        if token.kind == Kind::Word && !called && !part && !is_keyword(word) {
-            found.insert(word.to_owned());
-        }
-        before = Some(token.kind);
-    }
-    found
+/// Whether a token between two others is a variable.
+pub(crate) fn is_variable(page: &Page<'_>, before: Option<Kind>, token: Token, next: Option<Kind>) -> bool {
+    let called = next == Some(Kind::Open);
+    let part = matches!(before, Some(Kind::Dot | Kind::Dollar | Kind::At));
+    token.kind == Kind::Word && !called && !part && !is_keyword(page.slice(token.span))
 }
 
-/// The variable that an item compares with something.
-pub(crate) fn subject(page: &Page<'_>, tokens: &[Token]) -> Option<String> {
+/// The variable that an item compares with something, by its first two tokens.
+pub(crate) fn subject<'p>(page: &Page<'p>, first: Token, second: Token) -> Option<&'p str> {
     let compares = matches!(
-        tokens.get(1)?.kind,
+        second.kind,
         Kind::Equal | Kind::NotEqual | Kind::Less | Kind::LessOrEqual | Kind::Greater | Kind::GreaterOrEqual
     );
-    let first = tokens.first().filter(|first| first.kind == Kind::Word && compares)?;
-    Some(page.slice(first.span).to_owned())
+    (first.kind == Kind::Word && compares).then(|| page.slice(first.span))
 }
