@@ -1,10 +1,12 @@
 //! The pages about the language: their snippets are policies, and their tables are the code's.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gatelog::functor::{self, Functor, Mode};
 use gatelog::program::{ANNOTATIONS, CODES, NoIncludes, Origin, PRELUDE, Program, Relation, check};
+use gatelog::syntax;
 use gatelog::value::Kind;
 
 use crate::support::{gatelog, root, text};
@@ -233,14 +235,19 @@ fn spelled(comment: &str) -> String {
 fn types(page: &mut String) {
     table(page, "## Types", &["type", "meaning"]);
     let mut comment = String::new();
-    for line in PRELUDE.lines() {
+    let mut lines = PRELUDE.lines();
+    while let Some(line) = lines.next() {
         if let Some(text) = line.strip_prefix("// ").filter(|text| !text.starts_with("----")) {
             comment.push_str(text);
             comment.push(' ');
             continue;
         }
         if let Some(definition) = line.strip_prefix(".type ") {
-            row(page, &[format!("`{definition}`"), spelled(&comment)]);
+            // The lines that follow without a mark of their own belong to it.
+            let more = lines.clone().take_while(|line| line.starts_with([' ', '|', ']', '}']));
+            let whole: Vec<&str> = std::iter::once(definition).chain(more).flat_map(str::split_whitespace).collect();
+            let whole = whole.join(" ").replace("[ ", "[").replace(" ]", "]");
+            row(page, &[format!("`{whole}`"), spelled(&comment)]);
         }
         comment.clear();
     }
@@ -259,12 +266,38 @@ fn functors(page: &mut String) {
     table(page, "### With `@`", &columns);
     all.iter().filter(|functor| !functor.intrinsic).for_each(|functor| row(page, &cells(functor)));
     table(page, "### Words of the language", &columns);
-    all.iter().filter(|functor| functor.intrinsic).for_each(|functor| row(page, &cells(functor)));
+    let words = || all.iter().filter(|functor| functor.intrinsic);
+    words().filter(|functor| !is_condition(functor)).for_each(|functor| row(page, &cells(functor)));
+    line(
+        page,
+        "\n### Conditions on texts\n\n\
+         These have no value: they stand alone in a body, with `!` before them for the opposite, and are compared with \
+         nothing.",
+    );
+    table(page, "", &["condition", "can fail", "holds if"]);
+    for functor in words().filter(|functor| is_condition(functor)) {
+        let [signature, mode, meaning] = cells(functor);
+        let condition = signature.rsplit_once(": ").map_or(signature.clone(), |(before, _)| format!("{before}`"));
+        let fails = if mode.ends_with("can fail") { "yes" } else { "no" };
+        row(page, &[condition, fails.to_owned(), held(&meaning)]);
+    }
     line(
         page,
         "\nBeside these the language has arithmetic, `min` and `max` of several values, `range` and `as`; see \
          [language.md](language.md#numbers-and-text).",
     );
+}
+
+/// Whether the word is a literal of its own and no value.
+fn is_condition(functor: &Functor) -> bool {
+    let rule = format!("IsAuthorized(i) :- Actions(i, _), {}(\"a\", \"a\").", functor.name);
+    functor.parameters.len() == 2 && check(&[("rule.dl".to_owned(), rule)], &mut NoIncludes).is_ok()
+}
+
+/// The meaning of a condition, from that of its value.
+fn held(meaning: &str) -> String {
+    let told = meaning.strip_prefix("1 if ").unwrap_or_else(|| panic!("{meaning}"));
+    told.replace("; else 0", "")
 }
 
 fn cells(functor: &Functor) -> [String; 3] {
@@ -313,7 +346,11 @@ fn annotations(page: &mut String) {
 fn codes(page: &mut String) {
     line(page, "\n## Codes of findings");
     table(page, "An `E` keeps the policy from loading, a `W` is a warning.", &["code", "means"]);
-    CODES.iter().for_each(|(code, meaning)| row(page, &[(*code).to_owned(), (*meaning).to_owned()]));
+    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for &(code, meaning) in syntax::CODES.iter().chain(CODES) {
+        all.entry(code).or_default().push(meaning);
+    }
+    all.iter().for_each(|(code, meanings)| row(page, &[(*code).to_owned(), meanings.join("; ")]));
 }
 
 #[test]

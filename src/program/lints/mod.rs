@@ -6,6 +6,7 @@
 mod absence;
 mod allows;
 mod budget;
+mod commands;
 mod cover;
 mod decisions;
 mod evidence;
@@ -41,5 +42,6 @@ pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     cover::lint(&view, findings);
     redundant::lint(&view, findings);
     budget::lint(&view, findings);
+    commands::lint(&view, findings);
     unfold::lint(&view, findings);
 }
