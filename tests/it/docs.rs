@@ -245,7 +245,8 @@ fn types(page: &mut String) {
         if let Some(definition) = line.strip_prefix(".type ") {
             // The lines that follow without a mark of their own belong to it.
             let more = lines.clone().take_while(|line| line.starts_with([' ', '|', ']', '}']));
-            let whole: Vec<&str> = std::iter::once(definition).chain(more).flat_map(str::split_whitespace).collect();
+            let whole: Vec<&str> =
+                std::iter::once(definition).chain(more).flat_map(str::split_whitespace).collect();
             let whole = whole.join(" ").replace("[ ", "[").replace(" ]", "]");
             row(page, &[format!("`{whole}`"), spelled(&comment)]);
         }
@@ -277,7 +278,8 @@ fn functors(page: &mut String) {
     table(page, "", &["condition", "can fail", "holds if"]);
     for functor in words().filter(|functor| is_condition(functor)) {
         let [signature, mode, meaning] = cells(functor);
-        let condition = signature.rsplit_once(": ").map_or(signature.clone(), |(before, _)| format!("{before}`"));
+        let condition =
+            signature.rsplit_once(": ").map_or(signature.clone(), |(before, _)| format!("{before}`"));
         let fails = if mode.ends_with("can fail") { "yes" } else { "no" };
         row(page, &[condition, fails.to_owned(), held(&meaning)]);
     }

@@ -30,6 +30,12 @@ use crate::program::lints::view::View;
 pub(crate) use allows::silence;
 pub(crate) use single_use::single_use;
 
+/// Looks at what goes wrong in any program, be it a policy or not.
+pub(crate) fn lint_plain(program: &Program, units: &[Unit], findings: &mut Findings) {
+    let view = View::new(program, units);
+    patterns::lint(&view, findings);
+}
+
 /// Looks at everything that needs the whole program.
 pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     let view = View::new(program, units);
