@@ -79,7 +79,7 @@ fn run(folder: &Path, words: &[&str], body: &str) -> Result<(), String> {
 }
 
 /// A policy whose first line is `// refused: E0030` is refused with that code alone. One whose first line is `// name.dl`
-/// stays beside those below it.
+/// stays beside those below it. One draws no warnings but those that `// warns: W0014` names in its first lines.
 fn policy(folder: &Path, body: &str) -> Result<(), String> {
     let first = body.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();
     if let Some(code) = first.strip_prefix("refused: ") {
@@ -87,21 +87,31 @@ fn policy(folder: &Path, body: &str) -> Result<(), String> {
     }
     let name = if first.ends_with(".dl") { first } else { "policy.dl" };
     std::fs::write(folder.join(name), body).unwrap();
-    ends(folder, &["check", name], 0)
+    ends(folder, &["check", name], 0)?;
+    let told = body.lines().take(2).find_map(|line| line.strip_prefix("// warns: ")).unwrap_or_default();
+    let found = codes_of(folder, name, "warning").0.join(", ");
+    if found == told { Ok(()) } else { Err(format!("it warns of `{found}`, and `{told}` is said")) }
 }
 
-fn refused(folder: &Path, code: &str, body: &str) -> Result<(), String> {
-    std::fs::write(folder.join("refused.dl"), body).unwrap();
-    let run = gatelog(folder, &["check", "refused.dl", "--format", "json"], None);
+/// The codes of the findings of that severity, each once, and the whole document.
+fn codes_of(folder: &Path, name: &str, severity: &str) -> (Vec<String>, String) {
+    let run = gatelog(folder, &["check", name, "--format", "json"], None);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).unwrap_or_default();
     let findings = document.get("findings").and_then(|all| all.as_array()).cloned().unwrap_or_default();
     let text = |finding: &serde_json::Value, key: &str| {
         finding.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
     };
-    let errors = findings.iter().filter(|finding| text(finding, "severity") == "error");
-    let mut codes: Vec<String> = errors.map(|finding| text(finding, "code")).collect();
+    let found = findings.iter().filter(|finding| text(finding, "severity") == severity);
+    let mut codes: Vec<String> = found.map(|finding| text(finding, "code")).collect();
+    codes.sort();
     codes.dedup();
-    if codes == [code] { Ok(()) } else { Err(format!("{codes:?} instead of {code}:\n{}", run.stdout)) }
+    (codes, run.stdout)
+}
+
+fn refused(folder: &Path, code: &str, body: &str) -> Result<(), String> {
+    std::fs::write(folder.join("refused.dl"), body).unwrap();
+    let (codes, document) = codes_of(folder, "refused.dl", "error");
+    if codes == [code] { Ok(()) } else { Err(format!("{codes:?} instead of {code}:\n{document}")) }
 }
 
 /// Every action of the request gets that verdict.
