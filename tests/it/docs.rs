@@ -279,13 +279,9 @@ fn functors(page: &mut String) {
     table(page, "### Words of the language", &columns);
     let words = || all.iter().filter(|functor| functor.intrinsic);
     words().filter(|functor| !is_condition(functor)).for_each(|functor| row(page, &cells(functor)));
-    line(
-        page,
-        "\n### Conditions on texts\n\n\
-         These have no value: they stand alone in a body, with `!` before them for the opposite, and are compared with \
-         nothing.",
-    );
-    table(page, "", &["condition", "can fail", "holds if"]);
+    let heading = "### Conditions on texts\n\nThese have no value: they stand alone in a body, with `!` before them for the \
+                   opposite, and are compared with\nnothing.";
+    table(page, heading, &["condition", "can fail", "holds if"]);
     for functor in words().filter(|functor| is_condition(functor)) {
         let [signature, mode, meaning] = cells(functor);
         let condition =
@@ -309,7 +305,7 @@ fn is_condition(functor: &Functor) -> bool {
 /// The meaning of a condition, from that of its value.
 fn held(meaning: &str) -> String {
     let told = meaning.strip_prefix("1 if ").unwrap_or_else(|| panic!("{meaning}"));
-    told.replace("; else 0", "")
+    told.replace(", else 0", "")
 }
 
 fn cells(functor: &Functor) -> [String; 3] {
@@ -358,11 +354,9 @@ fn annotations(page: &mut String) {
 fn codes(page: &mut String) {
     line(page, "\n## Codes of findings");
     table(page, "An `E` keeps the policy from loading, a `W` is a warning.", &["code", "means"]);
-    let mut all: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for &(code, meaning) in syntax::CODES.iter().chain(CODES) {
-        all.entry(code).or_default().push(meaning);
-    }
-    all.iter().for_each(|(code, meanings)| row(page, &[(*code).to_owned(), meanings.join("; ")]));
+    // A code that two rooms give is told once.
+    let all: BTreeMap<&str, &str> = CODES.iter().chain(syntax::CODES).copied().collect();
+    all.iter().for_each(|(code, meaning)| row(page, &[(*code).to_owned(), (*meaning).to_owned()]));
 }
 
 #[test]
