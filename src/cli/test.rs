@@ -28,7 +28,7 @@ pub(crate) fn run(flags: &Test, quiet: bool, console: &mut Console<'_>) -> Exit 
             Err(error) => faults.push(fault(error)),
             Ok(Found::Met(path)) if !files::ends_with(&path, ENDINGS) => {}
             Ok(Found::Named(path)) if files::ends_with(&path, &[".dl"]) => {
-                faults.push(policy_for_test(&path))
+                faults.push(policy_for_test(&path));
             }
             Ok(Found::Met(path) | Found::Named(path)) => match file(&path, flags, console) {
                 Ok(cases) => results.extend(cases),
