@@ -26,7 +26,9 @@ pub(crate) fn run(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit
 }
 
 fn check(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
-    let checked = match policy::check(&flags.policies, console) {
+    let first = policy::check(&flags.policies, console);
+    let was_refused = first.is_err();
+    let checked = match first {
         Ok(program) if flags.fix => match mend(&program, flags, console) {
             Ok(again) => again,
             Err(error) => Err(NoPolicy::File(error)),
@@ -40,6 +42,11 @@ fn check(flags: &Check, quiet: bool, console: &mut Console<'_>) -> Exit {
             if refused { Exit::Refused } else { Exit::Done }
         }
         Err(NoPolicy::Refused(refusal)) => {
+            if flags.fix && was_refused {
+                console.say(
+                    "nothing was mended: fixes are made in a policy that loads, so mend its errors first\n",
+                );
+            }
             print(&refusal.sources, &refusal.findings, flags.format, quiet, console);
             Exit::Broken
         }

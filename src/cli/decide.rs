@@ -77,7 +77,16 @@ fn judge(flags: &Decide, policy: &Arc<Policy>, console: &mut Console<'_>) -> Res
             let current = current.iter().map(|id| known(&monitor, id)).collect::<Result<Vec<_>, _>>()?;
             by_hand(&mut monitor, &request, current)
         }
-        (None, None, current) => by_hand(&mut monitor, &request, current.clone().unwrap_or_default()),
+        (None, None, current) => {
+            let current = current.clone().unwrap_or_default();
+            for id in &current {
+                console.say(&format!(
+                    "warning: `current` names `{}`, and without --session there are no records: it adds no ancestors\n",
+                    visible(id)
+                ));
+            }
+            by_hand(&mut monitor, &request, current)
+        }
     };
     let allowed = decisions.len() == request.actions.len()
         && decisions.iter().all(|decision| decision.verdict == Verdict::Allow);

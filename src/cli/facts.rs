@@ -115,7 +115,7 @@ fn rows(
         let id = made.call_id.clone();
         if name.names(made) {
             found.exact.push(monitor.rows_at_call(call, wanted));
-        } else if begins(name, &id) {
+        } else if name.begins(&id) {
             // Only one that is alone is shown.
             if found.begun.is_none() {
                 found.begun = Some(monitor.rows_at_call(call, wanted));
@@ -131,17 +131,6 @@ fn rows(
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
     found.only(name, end, monitor)
-}
-
-/// Whether the call's id begins as the name says. A table that cuts a long id ends it with `…`.
-fn begins(name: &CallName, id: &str) -> bool {
-    match name {
-        CallName::Id(start) => {
-            let start = start.strip_suffix('…').unwrap_or(start);
-            !start.is_empty() && id.starts_with(start)
-        }
-        CallName::Seq(_) => false,
-    }
 }
 
 type Answer = Result<Vec<Rows>, EvalError>;

@@ -10,6 +10,7 @@ use crate::cli::policy::PolicyFolder;
 use crate::program::Includes;
 use crate::report::cases::{CasesDocument, FileFault, text};
 use crate::report::json::{FileError, line};
+use crate::report::visible::visible;
 use crate::scenario::{self, Case, CaseResult, Loader};
 
 /// What the names of test files end with.
@@ -26,10 +27,23 @@ pub(crate) fn run(flags: &Test, quiet: bool, console: &mut Console<'_>) -> Exit 
         match found {
             Err(error) => faults.push(fault(error)),
             Ok(Found::Met(path)) if !files::ends_with(&path, ENDINGS) => {}
+            Ok(Found::Named(path)) if files::ends_with(&path, &[".dl"]) => {
+                faults.push(policy_for_test(&path));
+            }
             Ok(Found::Met(path) | Found::Named(path)) => match file(&path, flags, console) {
                 Ok(cases) => results.extend(cases),
                 Err(found) => faults.extend(found),
             },
+        }
+    }
+    for case in results.iter().filter(|_| !quiet) {
+        for doubt in &case.doubts {
+            console.say(&format!(
+                "warning: {}: {}: {}\n",
+                visible(&case.file),
+                visible(&case.name),
+                visible(doubt)
+            ));
         }
     }
     match flags.format {
@@ -56,6 +70,12 @@ fn exit(flags: &Test, results: &[CaseResult], faults: &[FileFault]) -> Exit {
 
 fn fault(error: FileError) -> FileFault {
     FileFault { file: error.file, line: 0, column: 0, text: error.text }
+}
+
+/// A policy where a test is wanted.
+fn policy_for_test(path: &Path) -> FileFault {
+    let text = "a policy and no test: a test is a YAML file whose name ends in `.test.yaml`, and names the policy by `policy: […]`";
+    FileFault { file: files::name(path), line: 0, column: 0, text: text.to_owned() }
 }
 
 fn file(path: &Path, flags: &Test, console: &mut Console<'_>) -> Result<Vec<CaseResult>, Vec<FileFault>> {

@@ -84,7 +84,11 @@ fn facts(
             let field = from.and_then(|from| fields.get(from));
             let Some((start, field)) = field else {
                 let found = fields.len();
-                let what = format!("a value for `{}` is missing: the row has {found} columns", column.name);
+                let what = format!(
+                    "a value for `{}` is missing: the row has {found} column{}",
+                    column.name,
+                    if found == 1 { "" } else { "s" }
+                );
                 return Err(Fault { at: start, what });
             };
             let word = value::read(program, column.type_id, field, &mut database.pool).map_err(|fault| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::program::Relation;
 use crate::program::classes::{Bound, Clash, Mask};
-use crate::program::draft::{DraftKind, DraftTerm};
+use crate::program::draft::{DraftKind, DraftTerm, Slot};
 use crate::program::infer::Inference;
 use crate::program::mend;
 use crate::program::types::TypeId;
@@ -102,6 +102,30 @@ impl Inference<'_> {
         }
     }
 
+    fn is_action(&mut self, slot: Slot) -> bool {
+        match self.classes.bound(slot) {
+            Bound::Types(types) => types.iter().any(|&id| self.schema.type_name(id) == "Action"),
+            Bound::Any | Bound::Fits | Bound::Broken => false,
+        }
+    }
+
+    /// How to read an action where a text is wanted.
+    pub(crate) fn action_help(&self, clash: &Clash, span: Span, wanted: Mask) -> Option<String> {
+        let mut evidence = [&clash.left_evidence, &clash.right_evidence].into_iter().flatten();
+        // Types are told after kinds: by now there is only what a column says of itself.
+        if wanted.single() != Some(Kind::Symbol)
+            || !evidence.any(|found| found.text.contains("of type `Action`"))
+        {
+            return None;
+        }
+        let action = self.sources.text(span);
+        let is_name = action.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+        let action = if is_name { action } else { "action" };
+        Some(format!(
+            "an action is no text: take it apart with `{action} = $CallTool(tool, args)`, and read an argument with `@json_str(args, \"…\")`"
+        ))
+    }
+
     /// How to ask for the tool of an action that is compared with a name.
     fn tool_help(
         &mut self,
@@ -117,10 +141,7 @@ impl Inference<'_> {
             | ComparisonOperator::Greater
             | ComparisonOperator::GreaterOrEqual => return None,
         };
-        let mut is_action = |term: &DraftTerm| match self.classes.bound(term.slot) {
-            Bound::Types(types) => types.iter().any(|&id| self.schema.type_name(id) == "Action"),
-            Bound::Any | Bound::Fits | Bound::Broken => false,
-        };
+        let mut is_action = |term: &DraftTerm| self.is_action(term.slot);
         let is_text = |term: &DraftTerm| matches!(term.kind, DraftKind::Text(_));
         let (action, name) = match (left, right) {
             (action, name) if is_text(name) && is_action(action) => (action, name),

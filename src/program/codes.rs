@@ -70,4 +70,5 @@ pub const CODES: &[(&str, &str)] = &[
     ("W0035", "a budget that counts finished calls alone"),
     ("W0036", "a malformed path or pattern among the values of a variable"),
     ("W0037", "a glob with a bracket, which stands for itself"),
+    ("W0038", "a command allowed by a part of what it runs"),
 ];

@@ -367,7 +367,8 @@ impl<'a> Inference<'a> {
             Ok(()) => true,
             Err(clash) => {
                 let message = format!("{text}, and {} is {}", self.shown(span), clash.left.words());
-                self.report_clash(&clash, span, message);
+                let help = self.action_help(&clash, span, mask);
+                self.report_clash_with(&clash, span, message, help);
                 false
             }
         }

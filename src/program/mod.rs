@@ -430,7 +430,12 @@ fn checked(
         sources,
         names,
     };
-    lints::lint(&program, &units, &mut findings);
+    // A program for fact files that decides nothing is no policy.
+    if inputs == Inputs::Refused || program.decision_rules.iter().any(|rule| rule.span.file != PRELUDE_FILE) {
+        lints::lint(&program, &units, &mut findings);
+    } else {
+        lints::lint_plain(&program, &units, &mut findings);
+    }
     program.warnings = lints::silence(&units, &program.sources, findings.sorted());
     Checked { units, type_names, told, outcome: Ok(program) }
 }
@@ -468,7 +473,7 @@ fn declared(units: &[Unit], inputs: Inputs, findings: &mut Findings) -> Schema {
 
 /// A construct's words with its directive in backticks.
 fn construct(what: &str) -> String {
-    if what.starts_with('.') && !what.contains('`') { format!("`{what}`") } else { what.to_owned() }
+    if what.starts_with(['.', '#']) && !what.contains('`') { format!("`{what}`") } else { what.to_owned() }
 }
 
 fn directives(unit: &Unit) -> impl Iterator<Item = &ast::Directive> {

@@ -105,8 +105,19 @@ fn qualifiers(
     }
 }
 
+/// Lines for the preprocessor of C.
+const PREPROCESSOR: [&str; 11] = [
+    "#define", "#undef", "#if", "#ifdef", "#ifndef", "#else", "#elif", "#endif", "#pragma", "#line", "#error",
+];
+
 /// A construct that is recognised and not there.
 pub(crate) fn unsupported(what: &str, span: Span) -> Diagnostic {
+    let word = what.trim_matches('`');
+    if word.starts_with('#') && !PREPROCESSOR.contains(&word) {
+        return Diagnostic::error("E0006", span, "`#` begins no comment here")
+            .with_label("not understood")
+            .with_help("a comment begins with `//`, or stands between `/*` and `*/`");
+    }
     Diagnostic::error("E0006", span, format!("{what} is not supported here"))
         .with_help("say it with plain rules; nothing of a policy is left out in silence")
 }

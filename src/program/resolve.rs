@@ -54,7 +54,7 @@ pub(crate) fn resolve<'a>(
     let heads: Vec<_> = rule.heads.iter().flat_map(|head| &head.terms).collect();
     let grounding = ground::ground(literals, &heads, None, &BTreeSet::new());
     if rule.body.is_some() {
-        unbound::report(&grounding, rule.span, elsewhere, resolver.findings);
+        unbound::report(&grounding, (rule.span, literals), elsewhere, resolver.findings);
     } else {
         unbound::report_fact(&grounding, &rule.heads, schema, resolver.findings);
     }

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use crate::program::findings::Findings;
 use crate::program::ground::{Grounding, Spot};
+use crate::program::normalise::Flat;
 use crate::program::schema::{BROKEN, Schema};
 use crate::source::Diagnostic;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::value::Kind;
 
-/// Reports the unbound variables of a rule. `elsewhere` are names that other alternatives of the rule bind.
+/// Reports the unbound variables of a rule with these literals. `elsewhere` are names that other alternatives of the rule bind.
 pub(crate) fn report(
     grounding: &Grounding<'_>,
-    rule: Span,
+    (rule, literals): (Span, &[Flat<'_>]),
     elsewhere: &BTreeSet<&str>,
     findings: &mut Findings,
 ) {
@@ -31,9 +32,40 @@ pub(crate) fn report(
         };
         // The alternatives of a rule are told about one variable once.
         if findings.first_time(rule, name) {
-            findings.push(finding(name, span, &why, help(name, branch, &spots)));
+            let help = arguments_help(name, literals).unwrap_or_else(|| help(name, branch, &spots));
+            findings.push(finding(name, span, &why, help));
         }
     }
+}
+
+/// How the arguments of the action are named, where the rule asks for the action and has a name for arguments.
+fn arguments_help(name: &str, literals: &[Flat<'_>]) -> Option<String> {
+    if !["arg", "param"].iter().any(|start| name.starts_with(start)) {
+        return None;
+    }
+    let atoms = || {
+        literals.iter().filter_map(|literal| match literal {
+            Flat::Atom { atom, negated: false } => Some((atom.relation.text.as_str(), &atom.terms[..])),
+            Flat::Atom { .. } | Flat::Compare { .. } | Flat::Text { .. } | Flat::Never(_) => None,
+        })
+    };
+    let index = atoms().find_map(|(relation, terms)| match (relation, terms) {
+        ("Actions", [index, _]) => match &index.kind {
+            ast::TermKind::Variable(index) => Some(index.as_str()),
+            _ => Some("_"),
+        },
+        _ => None,
+    })?;
+    let tool = atoms().find_map(|(relation, terms)| match (relation, terms) {
+        ("IsTool", [_, tool]) => match &tool.kind {
+            ast::TermKind::Text(tool) => Some(format!("\"{tool}\"")),
+            ast::TermKind::Variable(tool) => Some(tool.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let tool = tool.unwrap_or_else(|| "tool".to_owned());
+    Some(format!("the arguments are in the action: `Actions({index}, $CallTool({tool}, {name}))` binds them"))
 }
 
 /// Reports the unbound variables of an aggregate's body. `visible` are names bound around it.

@@ -24,6 +24,18 @@ impl fmt::Display for CallName {
 }
 
 impl CallName {
+    /// Whether a call's id begins as the name says. A table that cuts a long id ends it with `…`.
+    #[must_use]
+    pub fn begins(&self, id: &str) -> bool {
+        match self {
+            Self::Id(start) => {
+                let start = start.strip_suffix('…').unwrap_or(start);
+                !start.is_empty() && id.starts_with(start)
+            }
+            Self::Seq(_) => false,
+        }
+    }
+
     /// Whether that is the call meant.
     #[must_use]
     pub fn names(&self, call: &ProposedCall) -> bool {

@@ -1,6 +1,6 @@
 //! Cases to results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::decision::{Decision, Reason};
@@ -8,7 +8,7 @@ use crate::engine::Budget;
 use crate::monitor::{Action, Monitor, Policy, Request, Rows, Settings};
 use crate::program::{self, Includes, Program, Refusal, RelationId, nearest};
 use crate::recording::{self, Options, Stop, UnreadCall};
-use crate::records::CallNumber;
+use crate::records::{CallNumber, ProposedCall};
 use crate::replay::{Turn, walk};
 use crate::scenario::apply::{Applied, apply};
 use crate::scenario::call::{CallName, known_calls};
@@ -45,6 +45,8 @@ pub struct CaseResult {
     pub line: u32,
     /// What was not as expected; empty for a case that passed.
     pub failures: Vec<Failure>,
+    /// What is likely a mistake in the case and fails nothing.
+    pub doubts: Vec<String>,
     /// Why the case could not be run to its end: its policy, session or a name in it is broken.
     pub broken: Option<Broken>,
 }
@@ -105,13 +107,14 @@ pub fn run(
                 name: case.name.clone(),
                 line: case.place.line,
                 failures: Vec::new(),
+                doubts: Vec::new(),
                 broken: None,
             };
             match (&case.error, program) {
                 (Some(code), program) => refused(code, program, &mut result),
                 (None, Err(broken)) => result.broken = Some(broken),
                 (None, Ok(program)) => {
-                    if let Err(text) = run_case(case, program, budget, loader, &mut result.failures) {
+                    if let Err(text) = run_case(case, program, budget, loader, &mut result) {
                         result.broken = Some(Broken::Other(text));
                     }
                 }
@@ -164,12 +167,19 @@ struct Answer {
     rows: Result<Vec<Rows>, String>,
 }
 
+/// A call that a name may mean, and what the check got at it.
+struct Named {
+    /// Whether the name is all of the call's id, or its number.
+    is_exact: bool,
+    answer: Answer,
+}
+
 struct Session<'a> {
     case: &'a Case,
     monitor: Monitor,
     clock: Option<String>,
     /// Answers to checks at a moment of the recording, by number of the check.
-    answers: BTreeMap<usize, Vec<Answer>>,
+    answers: BTreeMap<usize, Vec<Named>>,
     stop: Option<Stop>,
     unread: Vec<UnreadCall>,
 }
@@ -179,7 +189,7 @@ fn run_case(
     policy: Arc<Policy>,
     budget: Budget,
     loader: &mut dyn Loader,
-    failures: &mut Vec<Failure>,
+    result: &mut CaseResult,
 ) -> Result<(), String> {
     let (caller, metadata, parts) = (case.caller.clone(), case.config.clone(), case.parts);
     let settings = Settings { caller, metadata, budget, parts, ..Settings::default() };
@@ -203,12 +213,32 @@ fn run_case(
     for step in &case.steps {
         happen(&mut session, &step.append)?;
         if let Some(check) = &step.check {
+            result.doubts.extend(strangers(&session.monitor, check, step.place.line));
             let answer = answer(&mut session, number, check)?;
-            compare_check(&session, check, &answer, (number, step.place.line), failures)?;
+            compare_check(&session, check, &answer, (number, step.place.line), &mut result.failures)?;
             number += 1;
         }
     }
     Ok(())
+}
+
+/// Names in `current` that are no records of the case: an action computed from them has no ancestors. Where a case has no
+/// records at all, they are names and nothing more.
+fn strangers(monitor: &Monitor, check: &Check, line: u32) -> Vec<String> {
+    let Moment::Current(current) = &check.moment else { return Vec::new() };
+    let records = monitor.graph().records();
+    if records.is_empty() || current.is_empty() {
+        return Vec::new();
+    }
+    let known: BTreeSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
+    let strange = current.iter().filter(|id| !known.contains(id.as_str()));
+    strange
+        .map(|id| {
+            format!(
+                "line {line}: `current` names `{id}`, which is no record of the case: it adds no ancestors"
+            )
+        })
+        .collect()
 }
 
 fn checks(case: &Case) -> impl Iterator<Item = (usize, &Check)> {
@@ -263,15 +293,22 @@ fn record(session: &mut Session<'_>, path: &str, loader: &mut dyn Loader) -> Res
         let Turn::Made(call) = turn else { return };
         for (number, check) in checks(case) {
             if let Moment::At(name) = &check.moment
-                && monitor.graph().calls().get(call.0 as usize).is_some_and(|made| name.names(made))
+                && let Some(is_exact) =
+                    monitor.graph().calls().get(call.0 as usize).and_then(|made| meant(name, made))
             {
-                answers.entry(number).or_default().push(answer_at(monitor, call, check));
+                let answer = answer_at(monitor, call, check);
+                answers.entry(number).or_default().push(Named { is_exact, answer });
             }
         }
     });
     session.stop = stopped.err().map(|halt| halt.stop);
     session.unread = recording.unread_calls;
     Ok(())
+}
+
+/// Whether the call is named in full; none where it is not named at all.
+fn meant(name: &CallName, call: &ProposedCall) -> Option<bool> {
+    if name.names(call) { Some(true) } else { name.begins(&call.call_id).then_some(false) }
 }
 
 fn answer_at(monitor: &mut Monitor, call: CallNumber, check: &Check) -> Answer {
@@ -319,21 +356,30 @@ fn answer_of_moment(
     if found.is_empty() {
         // A call among the records written by hand.
         let calls = session.monitor.graph().calls().iter().enumerate();
-        let by_hand: Vec<_> = calls.filter(|(_, call)| name.names(call)).map(|(at, _)| at).collect();
-        for at in by_hand {
+        let by_hand: Vec<_> = calls.filter_map(|(at, call)| Some((at, meant(name, call)?))).collect();
+        for (at, is_exact) in by_hand {
             let call = CallNumber(u32::try_from(at).unwrap_or(u32::MAX));
-            found.push(answer_at(&mut session.monitor, call, check));
+            let answer = answer_at(&mut session.monitor, call, check);
+            found.push(Named { is_exact, answer });
         }
     }
-    let unread = |call: &&UnreadCall| matches!(name, CallName::Id(id) if id == &call.call_id);
+    // A whole id goes before those that begin so.
+    let is_whole = found.iter().any(|named| named.is_exact);
+    found.retain(|named| named.is_exact || !is_whole);
+    let unread = |call: &&UnreadCall| {
+        matches!(name, CallName::Id(id) if id == &call.call_id) || name.begins(&call.call_id)
+    };
     if let (Some(stop), true, true) =
-        (&session.stop, found.is_empty(), session.unread.iter().any(|call| unread(&call)))
+        (&session.stop, !is_whole, session.unread.iter().any(|call| unread(&call)))
     {
         return Ok(stopped(stop, check.actions.as_ref().map_or(1, Vec::len)));
     }
     match found.len() {
         0 => Err(format!("there is no {name}; {}", known_calls(&session.monitor))),
-        1 => found.pop().ok_or_else(String::new),
+        1 => found.pop().map(|named| named.answer).ok_or_else(String::new),
+        n if !is_whole => {
+            Err(format!("{n} calls have ids that begin so ({name}); {}", known_calls(&session.monitor)))
+        }
         n => Err(format!(
             "there are {n} calls with that id: name the {name} by `seq`; {}",
             known_calls(&session.monitor)

@@ -14,6 +14,10 @@ use crate::syntax::tokens::is_keyword;
 /// The longest piece of the user's text that a message repeats, in characters.
 const QUOTED: usize = 40;
 
+/// What stands between the sides of a comparison.
+const COMPARES: [Kind; 6] =
+    [Kind::Equal, Kind::NotEqual, Kind::Less, Kind::LessOrEqual, Kind::Greater, Kind::GreaterOrEqual];
+
 /// Says what is wrong with the statement that starts at that token.
 pub(crate) fn diagnose(page: &Page<'_>, start: usize, fault: Fault) -> Diagnostic {
     if let Some(finding) = fault.told {
@@ -55,7 +59,9 @@ pub(crate) fn unknown_directive(word: &str, span: Span) -> Diagnostic {
 fn keyword_help(word: &str) -> String {
     match word {
         "_" => "give it a name; `_` stands for any value".to_owned(),
-        "match" | "contains" => format!("`{word}(…)` is a condition of its own and has no value"),
+        "match" | "contains" => format!(
+            "`{word}(…)` is a condition and has no value: it stands alone, with `!` before it for the opposite"
+        ),
         "true" | "false" => format!("`{word}` is a condition; as a value write 1 or 0, or a text"),
         "input" | "output" | "printsize" => {
             format!("choose another name, such as `{word}_`; the directive is written `.{word} R`")
@@ -135,6 +141,11 @@ impl Scene<'_> {
         let kind = self.token(0).map(|token| token.kind)?;
         let joined = self.token(1).is_some_and(|token| token.joined);
         let heads = self.wanted.contains("`:-`");
+        if COMPARES.contains(&kind) && self.follows_text_test() {
+            return Some(
+                "`match(…)` and `contains(…)` are conditions and have no value: they stand alone, with `!` before them for the opposite",
+            );
+        }
         match kind {
             Kind::Colon | Kind::Equal if heads => Some("write `:-` between the head and the body"),
             Kind::Less if heads && joined && self.is(1, Kind::Minus) => {
@@ -177,6 +188,15 @@ impl Scene<'_> {
             Kind::Open if self.is(-1, Kind::Word) => Some("functors are called with `@`, as in `@name(…)`"),
             _ => None,
         }
+    }
+
+    /// Whether a text test ends right before the fault.
+    fn follows_text_test(&self) -> bool {
+        let Some(last) = self.at.checked_sub(1) else { return false };
+        let opens = |at: &usize| self.page.token(*at).is_some_and(|token| token.partner == Some(last));
+        let word = (self.start..last).rev().find(opens).and_then(|open| open.checked_sub(1));
+        let word = word.and_then(|at| self.page.token(at)).map(|token| self.page.slice(token.span));
+        matches!(word, Some("match" | "contains"))
     }
 
     fn after_dot(&self) -> bool {

@@ -361,6 +361,83 @@ fn warnings_fail_where_they_are_denied_and_are_mended_where_they_can_be() {
     assert_eq!(gatelog("check - --fix", before).exit.code(), 2);
 }
 
+#[test]
+fn fixes_wait_for_a_policy_that_loads() {
+    let folder = scratch("unmended");
+    let path = folder.join("policy.dl");
+    let before = "IsAuthorized(i) :- Actions(i, a), IsTol(a, \"pay\"), other = 3.\n";
+    std::fs::write(&path, before).unwrap();
+    let ran = gatelog(&format!("check {} --fix", path.display()), "");
+    assert_eq!(ran.exit.code(), 2);
+    assert!(ran.err.contains("nothing was mended"), "{}", ran.err);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+}
+
+#[test]
+fn a_policy_is_no_test() {
+    let ran = gatelog("test @policy.dl", "");
+    assert_eq!(ran.exit.code(), 2);
+    assert!(format!("{}{}", ran.out, ran.err).contains("a policy and no test"), "{}{}", ran.out, ran.err);
+}
+
+/// A case about calls `call-aa` and `call-ab`, with these lines of a check.
+fn case(check: &str) -> String {
+    format!(
+        "source: 'IsAuthorized(i) :- Actions(i, a), IsTool(a, \"read\").'\ncases:\n  - name: c\n    records:\n      \
+         - {{id: m, role: model, call: {{id: call-aa, tool: read, args: {{}}}}}}\n      \
+         - {{id: n, role: model, call: {{id: call-ab, tool: drop, args: {{}}}}}}\n    checks:\n      - {check}\n"
+    )
+}
+
+#[test]
+fn a_call_is_named_by_a_beginning_that_no_other_has() {
+    let rows = [
+        ("{at: {call: call-aa}, expect: [allow]}", 0, "1 passed"),
+        ("{at: {call: call-ab}, expect: [deny]}", 0, "1 passed"),
+        ("{at: {call: call-ab…}, expect: [deny]}", 0, "1 passed"),
+        ("{at: {call: call-}, expect: [deny]}", 2, "2 calls have ids that begin so"),
+        ("{at: {call: other}, expect: [deny]}", 2, "there is no call `other`"),
+    ];
+    for (check, code, part) in rows {
+        let ran = gatelog("test -", &case(check));
+        assert_eq!(ran.exit.code(), code, "{check}: {}{}", ran.out, ran.err);
+        assert!(format!("{}{}", ran.out, ran.err).contains(part), "{check}: {}{}", ran.out, ran.err);
+    }
+    let longer = case("{at: {call: call-a}, expect: [allow]}").replace("call-aa", "call-a");
+    assert_eq!(gatelog("test -", &longer).exit.code(), 0, "a whole id goes before those that begin so");
+    let short = case("{at: {call: long}, expect: [allow]}").replace("call-aa", "longer");
+    assert_eq!(gatelog("test -", &short).exit.code(), 0, "a beginning will do");
+}
+
+#[test]
+fn names_of_no_record_are_told() {
+    let strange = "{current: [m, x], actions: [{tool: read}], expect: [allow]}";
+    let ran = gatelog("test -", &case(strange));
+    assert_eq!(ran.exit.code(), 0, "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("`current` names `x`") && !ran.err.contains("`m`"), "{}", ran.err);
+    assert_eq!(gatelog("test - -q", &case(strange)).err, "");
+    let known = gatelog("test -", &case("{current: [m], actions: [{tool: read}], expect: [allow]}"));
+    assert_eq!(known.err, "");
+    let ran = gatelog("decide --policy @policy.dl", r#"{"actions": [{"tool": "x"}], "current": ["y"]}"#);
+    assert!(ran.err.contains("`current` names `y`"), "{}", ran.err);
+}
+
+#[test]
+fn a_plain_program_is_not_warned_of_as_a_policy() {
+    let folder = scratch("plain");
+    let path = folder.join("plain.dl");
+    std::fs::write(&path, ".decl A(x: number)\nA(1).\n.decl B(x: number)\nB(x) :- A(x).\n").unwrap();
+    let ran = gatelog(&format!("eval {}", path.display()), "");
+    assert_eq!((ran.exit.code(), ran.err.as_str()), (0, ""));
+    assert!(gatelog(&format!("check {}", path.display()), "").out.contains("W0012"));
+    std::fs::write(
+        &path,
+        "IsAuthorized(i) :- Actions(i, a), IsTool(a, t), Known(t).\n.decl Known(t: symbol)\n",
+    )
+    .unwrap();
+    assert!(gatelog(&format!("eval {}", path.display()), "").err.contains("W0012"));
+}
+
 /// A folder of its own below the build's.
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -1,11 +1,13 @@
 //! The pages about the language: their snippets are policies, and their tables are the code's.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use gatelog::functor::{self, Functor, Mode};
 use gatelog::program::{ANNOTATIONS, CODES, NoIncludes, Origin, PRELUDE, Program, Relation, check};
 use gatelog::recording::Form;
+use gatelog::syntax;
 use gatelog::value::Kind;
 
 use crate::support::{gatelog, root, text};
@@ -87,7 +89,7 @@ fn run(folder: &Path, words: &[&str], body: &str) -> Result<(), String> {
 }
 
 /// A policy whose first line is `// refused: E0030` is refused with that code alone. One whose first line is `// name.dl`
-/// stays beside those below it.
+/// stays beside those below it. One draws no warnings but those that `// warns: W0014` names in its first lines.
 fn policy(folder: &Path, body: &str) -> Result<(), String> {
     let first = body.lines().next().and_then(|line| line.strip_prefix("// ")).unwrap_or_default();
     if let Some(code) = first.strip_prefix("refused: ") {
@@ -95,21 +97,31 @@ fn policy(folder: &Path, body: &str) -> Result<(), String> {
     }
     let name = if first.ends_with(".dl") { first } else { "policy.dl" };
     std::fs::write(folder.join(name), body).unwrap();
-    ends(folder, &["check", name], 0)
+    ends(folder, &["check", name], 0)?;
+    let told = body.lines().take(2).find_map(|line| line.strip_prefix("// warns: ")).unwrap_or_default();
+    let found = codes_of(folder, name, "warning").0.join(", ");
+    if found == told { Ok(()) } else { Err(format!("it warns of `{found}`, and `{told}` is said")) }
 }
 
-fn refused(folder: &Path, code: &str, body: &str) -> Result<(), String> {
-    std::fs::write(folder.join("refused.dl"), body).unwrap();
-    let run = gatelog(folder, &["check", "refused.dl", "--format", "json"], None);
+/// The codes of the findings of that severity, each once, and the whole document.
+fn codes_of(folder: &Path, name: &str, severity: &str) -> (Vec<String>, String) {
+    let run = gatelog(folder, &["check", name, "--format", "json"], None);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).unwrap_or_default();
     let findings = document.get("findings").and_then(|all| all.as_array()).cloned().unwrap_or_default();
     let text = |finding: &serde_json::Value, key: &str| {
         finding.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
     };
-    let errors = findings.iter().filter(|finding| text(finding, "severity") == "error");
-    let mut codes: Vec<String> = errors.map(|finding| text(finding, "code")).collect();
+    let found = findings.iter().filter(|finding| text(finding, "severity") == severity);
+    let mut codes: Vec<String> = found.map(|finding| text(finding, "code")).collect();
+    codes.sort();
     codes.dedup();
-    if codes == [code] { Ok(()) } else { Err(format!("{codes:?} instead of {code}:\n{}", run.stdout)) }
+    (codes, run.stdout)
+}
+
+fn refused(folder: &Path, code: &str, body: &str) -> Result<(), String> {
+    std::fs::write(folder.join("refused.dl"), body).unwrap();
+    let (codes, document) = codes_of(folder, "refused.dl", "error");
+    if codes == [code] { Ok(()) } else { Err(format!("{codes:?} instead of {code}:\n{document}")) }
 }
 
 /// Every action of the request gets that verdict.
@@ -243,14 +255,20 @@ fn spelled(comment: &str) -> String {
 fn types(page: &mut String) {
     table(page, "## Types", &["type", "meaning"]);
     let mut comment = String::new();
-    for line in PRELUDE.lines() {
+    let mut lines = PRELUDE.lines();
+    while let Some(line) = lines.next() {
         if let Some(text) = line.strip_prefix("// ").filter(|text| !text.starts_with("----")) {
             comment.push_str(text);
             comment.push(' ');
             continue;
         }
         if let Some(definition) = line.strip_prefix(".type ") {
-            row(page, &[format!("`{definition}`"), spelled(&comment)]);
+            // The lines that follow without a mark of their own belong to it.
+            let more = lines.clone().take_while(|line| line.starts_with([' ', '|', ']', '}']));
+            let whole: Vec<&str> =
+                std::iter::once(definition).chain(more).flat_map(str::split_whitespace).collect();
+            let whole = whole.join(" ").replace("[ ", "[").replace(" ]", "]");
+            row(page, &[format!("`{whole}`"), spelled(&comment)]);
         }
         comment.clear();
     }
@@ -269,12 +287,35 @@ fn functors(page: &mut String) {
     table(page, "### With `@`", &columns);
     all.iter().filter(|functor| !functor.intrinsic).for_each(|functor| row(page, &cells(functor)));
     table(page, "### Words of the language", &columns);
-    all.iter().filter(|functor| functor.intrinsic).for_each(|functor| row(page, &cells(functor)));
+    let words = || all.iter().filter(|functor| functor.intrinsic);
+    words().filter(|functor| !is_condition(functor)).for_each(|functor| row(page, &cells(functor)));
+    let heading = "### Conditions on texts\n\nThese have no value: they stand alone in a body, with `!` before them for the \
+                   opposite, and are compared with\nnothing.";
+    table(page, heading, &["condition", "can fail", "holds if"]);
+    for functor in words().filter(|functor| is_condition(functor)) {
+        let [signature, mode, meaning] = cells(functor);
+        let condition =
+            signature.rsplit_once(": ").map_or(signature.clone(), |(before, _)| format!("{before}`"));
+        let fails = if mode.ends_with("can fail") { "yes" } else { "no" };
+        row(page, &[condition, fails.to_owned(), held(&meaning)]);
+    }
     line(
         page,
         "\nBeside these the language has arithmetic, `min` and `max` of several values, `range` and `as`; see \
          [language.md](language.md#numbers-and-text).",
     );
+}
+
+/// Whether the word is a literal of its own and no value.
+fn is_condition(functor: &Functor) -> bool {
+    let rule = format!("IsAuthorized(i) :- Actions(i, _), {}(\"a\", \"a\").", functor.name);
+    functor.parameters.len() == 2 && check(&[("rule.dl".to_owned(), rule)], &mut NoIncludes).is_ok()
+}
+
+/// The meaning of a condition, from that of its value.
+fn held(meaning: &str) -> String {
+    let told = meaning.strip_prefix("1 if ").unwrap_or_else(|| panic!("{meaning}"));
+    told.replace(", else 0", "")
 }
 
 fn cells(functor: &Functor) -> [String; 3] {
@@ -323,7 +364,9 @@ fn annotations(page: &mut String) {
 fn codes(page: &mut String) {
     line(page, "\n## Codes of findings");
     table(page, "An `E` keeps the policy from loading, a `W` is a warning.", &["code", "means"]);
-    CODES.iter().for_each(|(code, meaning)| row(page, &[(*code).to_owned(), (*meaning).to_owned()]));
+    // A code that two rooms give is told once.
+    let all: BTreeMap<&str, &str> = CODES.iter().chain(syntax::CODES).copied().collect();
+    all.iter().for_each(|(code, meaning)| row(page, &[(*code).to_owned(), (*meaning).to_owned()]));
 }
 
 #[test]

@@ -67,9 +67,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
     })
     .gives(
         Kind::Number,
-        "Whether the command starts a program that can carry data out (`curl`, `ssh`): 2 if the text shows that it does, \
-         1 if it is not known, as `@cmd_invokes` says, 0 if the name is absent or only data. A branch that may never be \
-         taken and a function that may never be called count as run.",
+        "How sure it is that the command starts the program of that name: 2 if the text shows that it does, 1 if it is \
+         not known, as `@cmd_invokes` says, 0 if the name is absent or only data. A branch that may never be \
+         taken and a function that may never be called count as run. No list of programs that carry data out is built \
+         in: ask for each that matters (`curl`, `wget`, `ssh`, `nc`), from a relation that names them.",
     ),
     Entry::total("cmd_hidden_in_code", &[COMMAND], |c, cache| {
         let reading = cache.command(c.symbol(0)?);

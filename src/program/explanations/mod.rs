@@ -84,6 +84,7 @@ const PAGES: &[(&str, &str)] = {
         page!("W0035"),
         page!("W0036"),
         page!("W0037"),
+        page!("W0038"),
     ]
 };
 

@@ -117,7 +117,7 @@ fn nothing(view: &View<'_>, findings: &mut Findings) {
         .filter_map(|rule| rule.heads.first())
         .map(|head| head.span)
         .find(own);
-    let Some(span) = allow.or(first) else { return };
+    let Some(span) = allow.or(first).or_else(|| start(view)) else { return };
     let (label, help) = if allow.is_some() {
         ("cannot fire, and no other rule allows", "mend what keeps the rule from firing")
     } else {
@@ -130,6 +130,12 @@ fn nothing(view: &View<'_>, findings: &mut Findings) {
         .with_label(label)
         .with_help(help);
     findings.push(finding);
+}
+
+/// The beginning of a policy in which no rule stands.
+fn start(view: &View<'_>) -> Option<Span> {
+    let (file, _) = view.program.sources.iter().nth(1)?;
+    Some(Span { file, start: 0, end: 0 })
 }
 
 /// Denies of what is never allowed.

@@ -18,6 +18,19 @@ use crate::value::{Kind, Symbol, Word};
 /// How deep calls inside calls are followed.
 const DEPTH: usize = 24;
 
+/// Functors that look for what is dangerous in a text.
+const ALARMS: [&str; 9] = [
+    "cmd_invokes",
+    "cmd_runs_sub",
+    "cmd_egress_class",
+    "cmd_hidden_in_code",
+    "dangerous_rm",
+    "has_unicode_tags",
+    "has_deceptive_unicode",
+    "deceptive_unicode_class",
+    "host_is_private",
+];
+
 /// One field that a rule reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field<'a> {
@@ -146,7 +159,7 @@ fn slips(absences: &Absences<'_, '_>, looked: &Looked<'_>, literal: &Literal, fi
             )
         };
         let help = format!(
-            "an agent can leave an argument out, or send text for a number: let the rules that allow the call read `{}` with `@json_int`, `@json_str` or their like, so that without it nothing allows",
+            "an agent can leave an argument out, or send text for a number and a list for a text: let the rules that allow the call read `{}` with `@json_int`, `@json_str` or their like, so that without it nothing allows",
             field.key
         );
         findings.push(Diagnostic::warning("W0015", span, message).with_label(label).with_help(help));
@@ -177,7 +190,7 @@ fn caught<'a>(view: &View<'a>, looked: &Looked<'a>) -> Keys<'a> {
 /// Whether the test asks that something is not so: a miss must not come out as such.
 fn excludes(scope: &Scope<'_>, test: &Comparison) -> bool {
     match test.operator {
-        Operator::Equal => is_refuted(scope, test),
+        Operator::Equal => is_refuted(scope, test) || is_alarm(scope, test),
         Operator::NotEqual
         | Operator::Less
         | Operator::LessOrEqual
@@ -210,6 +223,19 @@ fn is_refuted(scope: &Scope<'_>, test: &Comparison) -> bool {
     };
     // A definition is compared as it is written.
     (zero(&test.right) && asks(&test.left)) || (zero(&test.left) && asks(&test.right))
+}
+
+/// `@cmd_invokes(…) = 1`, `@deceptive_unicode_class(…) = "tag"`: an alarm that has to be seen to be heard. Texts that are
+/// not there, or are lists, raise none.
+fn is_alarm(scope: &Scope<'_>, test: &Comparison) -> bool {
+    let constant = |term: &Term| matches!(term, Term::Constant(_));
+    let alarms = |term: &Term| {
+        scope.meanings(term).iter().any(|term| match term {
+            Term::Call(call) => functor_of(call).is_some_and(|functor| ALARMS.contains(&functor.name)),
+            Term::Variable(_) | Term::Constant(_) | Term::Wildcard | Term::Construct(..) => false,
+        })
+    };
+    (constant(&test.right) && alarms(&test.left)) || (constant(&test.left) && alarms(&test.right))
 }
 
 /// `v = …`
@@ -420,7 +446,11 @@ fn typed(scope: &Scope<'_>, term: &Term, kind: Kind, missing: &[Field<'_>], dept
                 Term::Constant(word) => Some(*word),
                 _ => None,
             });
-            constants.map_or_else(|| value(scope, term, missing, depth), |word| constant(scope, word, kind))
+            match (value(scope, term, missing, depth), constants) {
+                // What it is compared with elsewhere says less than what it is computed from.
+                (Missed::Unknown, Some(word)) => constant(scope, word, kind),
+                (computed, _) => computed,
+            }
         }
         Term::Call(_) | Term::Wildcard | Term::Construct(..) => value(scope, term, missing, depth),
     }

@@ -6,6 +6,7 @@
 mod absence;
 mod allows;
 mod budget;
+mod commands;
 mod cover;
 mod decisions;
 mod evidence;
@@ -29,6 +30,12 @@ use crate::program::lints::view::View;
 pub(crate) use allows::silence;
 pub(crate) use single_use::single_use;
 
+/// Looks at what goes wrong in any program, be it a policy or not.
+pub(crate) fn lint_plain(program: &Program, units: &[Unit], findings: &mut Findings) {
+    let view = View::new(program, units);
+    patterns::lint(&view, findings);
+}
+
 /// Looks at everything that needs the whole program.
 pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     let view = View::new(program, units);
@@ -41,5 +48,6 @@ pub(crate) fn lint(program: &Program, units: &[Unit], findings: &mut Findings) {
     cover::lint(&view, findings);
     redundant::lint(&view, findings);
     budget::lint(&view, findings);
+    commands::lint(&view, findings);
     unfold::lint(&view, findings);
 }

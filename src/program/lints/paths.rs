@@ -13,6 +13,9 @@ use crate::program::{Call, Term};
 use crate::source::{Diagnostic, Span};
 use crate::syntax::ast;
 
+/// How deep calls inside calls are followed; a definition may hold its own variable.
+const DEPTH: usize = 24;
+
 /// Warns of paths that never match, of tests that see only text, and of texts in two Unicode forms.
 pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     for looked in &view.rules {
@@ -108,7 +111,22 @@ fn rewritten(path: &str, is_path: bool, change: &dyn Fn(&str) -> String) -> Stri
 enum Meaning {
     Address,
     Host,
+    Mailbox,
     Path,
+}
+
+/// What a text is, with its name for a person.
+struct Named {
+    meaning: Meaning,
+    name: String,
+    /// Whether fields of that name hold other things as well.
+    is_vague: bool,
+}
+
+impl Named {
+    fn sure(meaning: Meaning, name: String) -> Self {
+        Self { meaning, name, is_vague: false }
+    }
 }
 
 /// `contains`, prefixes and open patterns on addresses, hosts and paths.
@@ -128,8 +146,12 @@ fn plain_text(looked: &Looked<'_>, call: &Call, findings: &mut Findings) {
         _ => return,
     };
     let (Some(text), Some(part)) = (text, part) else { return };
-    let Some((meaning, name)) = meaning(scope, text) else { return };
     let literal = scope.literal(part);
+    let named = named(scope, text, DEPTH).filter(|named| !named.is_vague || literal.is_none_or(is_mail));
+    let found = named.map(|named| (named.meaning, named.name));
+    let Some((meaning, name)) = found.or_else(|| mailbox(looked, text, functor.name, literal?, DEPTH)) else {
+        return;
+    };
     let is_open = match (functor.name, literal) {
         // A pattern without a gap names each text in full.
         ("match", Some(pattern)) => [".*", ".+", "[^", "\\S", "\\w"].iter().any(|gap| pattern.contains(gap)),
@@ -152,6 +174,10 @@ fn plain_text(looked: &Looked<'_>, call: &Call, findings: &mut Findings) {
             format!("`{word}` compares the address {name} as text"),
             "`https://good.example@evil.example/` has the prefix of a good address, and goes elsewhere: compare the host with `@host_in_domain(@url_host(…), …)`, and `@url_scheme` and `@url_path` where they matter",
         ),
+        Meaning::Mailbox => (
+            format!("`{word}` compares the mail address {name} as text"),
+            "`ann@evilcorp.example` ends with `corp.example`, and a text may hold several addresses: compare `@email_domain(…)`, which is `\"\"` unless there is just one, by `=` or with `@host_in_domain`",
+        ),
         Meaning::Host => (
             format!("`{word}` compares the host {name} as text"),
             "`good.example.evil.example` contains the good name, and `evilgood.example` ends with it: use `@host_in_domain`, which compares label by label",
@@ -161,42 +187,84 @@ fn plain_text(looked: &Looked<'_>, call: &Call, findings: &mut Findings) {
     findings.push(Diagnostic::warning("W0020", call.span, message).with_label(label).with_help(help));
 }
 
-fn meaning(scope: &Scope<'_>, term: &Term) -> Option<(Meaning, String)> {
+fn named(scope: &Scope<'_>, term: &Term, depth: usize) -> Option<Named> {
+    let depth = depth.checked_sub(1)?;
     match scope.source(term) {
-        Some(Source::Address) => return Some((Meaning::Address, "of a request".to_owned())),
-        Some(Source::Host) => return Some((Meaning::Host, "of a request".to_owned())),
+        Some(Source::Address) => return Some(Named::sure(Meaning::Address, "of a request".to_owned())),
+        Some(Source::Host) => return Some(Named::sure(Meaning::Host, "of a request".to_owned())),
         Some(Source::Arguments | Source::Past | Source::Metadata | Source::Contents) | None => {}
     }
     scope.meanings(term).into_iter().find_map(|meaning| {
         let Term::Call(call) = meaning else { return None };
         let functor = functor_of(call)?;
         match functor.name {
-            "url_host" => Some((Meaning::Host, "of an address".to_owned())),
-            "email_domain" => Some((Meaning::Host, "of a mailbox".to_owned())),
+            "url_host" => Some(Named::sure(Meaning::Host, "of an address".to_owned())),
+            "email_domain" => Some(Named::sure(Meaning::Host, "of a mailbox".to_owned())),
             "str_to_lower" | "str_trim" | "str_fold" | "str_nfkc" => {
-                call.arguments.first().and_then(|inner| self::meaning(scope, inner))
+                call.arguments.first().and_then(|inner| named(scope, inner, depth))
             }
             name if name.starts_with("json_") => {
                 let source = scope.source(call.arguments.first()?)?;
                 let key = scope.literal(call.arguments.get(1)?)?;
                 let is_call = matches!(source, Source::Arguments | Source::Past | Source::Metadata);
-                let found = by_name(key).filter(|_| is_call)?;
-                Some((found, format!("`{key}`")))
+                let (meaning, is_vague) = by_name(key).filter(|_| is_call)?;
+                Some(Named { meaning, name: format!("`{key}`"), is_vague })
             }
             _ => None,
         }
     })
 }
 
-/// What an argument of that name holds.
-fn by_name(path: &str) -> Option<Meaning> {
+/// An argument of any name that is compared with a piece of a mail address. In a denial that looks into a text, such a
+/// piece may be what is sought.
+fn mailbox(
+    looked: &Looked<'_>,
+    text: &Term,
+    functor: &str,
+    part: &str,
+    depth: usize,
+) -> Option<(Meaning, String)> {
+    let depth = depth.checked_sub(1)?;
+    let is_asked = looked.side == Side::Grants || functor == "str_ends_with";
+    let (_, domain) = part.rsplit_once('@').filter(|_| is_asked)?;
+    let is_domain = domain.contains('.') && !domain.contains(char::is_whitespace);
+    is_domain.then_some(())?;
+    looked.scope.meanings(text).into_iter().find_map(|meaning| {
+        let Term::Call(call) = meaning else { return None };
+        let inner = call.arguments.first()?;
+        match functor_of(call)?.name {
+            "str_to_lower" | "str_trim" | "str_fold" | "str_nfkc" => {
+                mailbox(looked, inner, functor, part, depth)
+            }
+            name if name.starts_with("json_") => {
+                looked.scope.source(inner).filter(|source| *source == Source::Arguments)?;
+                let key = looked.scope.literal(call.arguments.get(1)?)?;
+                Some((Meaning::Mailbox, format!("`{key}`")))
+            }
+            _ => None,
+        }
+    })
+}
+
+/// Whether the text looks like a piece of a mail address.
+fn is_mail(part: &str) -> bool {
+    let is_label = |label: &str| label.starts_with(char::is_alphanumeric) || label.starts_with('\\');
+    part.contains('@') || part.trim_end_matches('.').split_once('.').is_some_and(|(_, rest)| is_label(rest))
+}
+
+/// What an argument of that name holds, and whether such arguments hold other things as well.
+fn by_name(path: &str) -> Option<(Meaning, bool)> {
     let last = path.rsplit(['.', ':']).next().unwrap_or(path).to_lowercase();
     let last = last.trim_matches(|letter: char| !letter.is_alphanumeric());
     let words: Vec<&str> = last.split(['_', '-']).collect();
     match words.last().copied().unwrap_or_default() {
-        "url" | "uri" | "href" | "link" | "endpoint" | "webhook" => Some(Meaning::Address),
-        "host" | "hostname" | "domain" => Some(Meaning::Host),
-        "path" | "file" | "filename" | "filepath" | "dir" | "directory" | "folder" => Some(Meaning::Path),
+        "url" | "uri" | "href" | "link" | "endpoint" | "webhook" => Some((Meaning::Address, false)),
+        "host" | "hostname" | "domain" => Some((Meaning::Host, false)),
+        "cc" | "bcc" | "email" | "mailbox" | "mail" => Some((Meaning::Mailbox, false)),
+        "to" | "recipient" | "recipients" | "address" | "emails" | "mails" => Some((Meaning::Mailbox, true)),
+        "path" | "file" | "filename" | "filepath" | "dir" | "directory" | "folder" => {
+            Some((Meaning::Path, false))
+        }
         _ => None,
     }
 }
@@ -206,6 +274,7 @@ fn is_also_read(scope: &Scope<'_>, text: &Term, meaning: Meaning) -> bool {
     let wanted: &[&str] = match meaning {
         Meaning::Path => &["path_normalize"],
         Meaning::Address => &["url_host", "host_in_domain", "registrable_domain", "host_is_private"],
+        Meaning::Mailbox => &["email_domain"],
         Meaning::Host => &["host_in_domain", "registrable_domain"],
     };
     let own = scope.meanings(text);
