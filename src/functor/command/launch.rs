@@ -11,6 +11,12 @@ const SHELLS: &[&str] = &[
     "oksh",
 ];
 
+/// Words of the grammar, which name no program.
+const RESERVED: &[&str] = &[
+    "{", "}", "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case",
+    "esac", "select", "function", "coproc", "[[", "]]",
+];
+
 /// Programs that start others in ways that are not read here.
 const LAUNCHERS: &[&str] = &[
     "at",
@@ -57,6 +63,43 @@ const LAUNCHERS: &[&str] = &[
     "xdg-open",
     "osascript",
     "doit",
+    "choom",
+    "compgen",
+    "compopt",
+    "dbus-launch",
+    "dc",
+    "eatmydata",
+    "ed",
+    "emacs",
+    "emacsclient",
+    "ex",
+    "hyperfine",
+    "i386",
+    "i486",
+    "i586",
+    "i686",
+    "linux32",
+    "linux64",
+    "m4",
+    "nvim",
+    "perf",
+    "pipenv",
+    "pipx",
+    "poetry",
+    "prlimit",
+    "red",
+    "rview",
+    "rvim",
+    "setarch",
+    "ssh-agent",
+    "uname26",
+    "uv",
+    "uvx",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "x86_64",
 ];
 
 /// Programs some of whose arguments make them start others: an option or key that begins so, another word that is this one,
@@ -83,11 +126,6 @@ const LEVERS: &[(&str, &[&str])] = &[
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
     ("scp", &["-S", "-o", "-D"]),
     ("sftp", &["-S", "-o", "-D"]),
-    ("vi", &["-c", "+", "-S", "--cmd"]),
-    ("vim", &["-c", "+", "-S", "--cmd"]),
-    ("nvim", &["-c", "+", "-S", "--cmd"]),
-    ("ex", &["-c", "+", "-S", "-s"]),
-    ("emacs", &["--eval", "-eval", "--batch", "-f"]),
     ("zip", &["-TT", "--unzip-command"]),
     ("make", &["SHELL=", "--eval", "-f-"]),
     ("man", &["-P", "-H", "--pager", "--html"]),
@@ -142,14 +180,33 @@ const LEVERS: &[(&str, &[&str])] = &[
 
 /// Variables whose value a program runs.
 const RUN_VARIABLES: &[&str] =
-    &["EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS4", "PS0"];
+    &["EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS0", "PS1", "PS2", "PS4"];
 /// Variables that make every program run what is not shown.
 const LOAD_VARIABLES: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
     "BASH_ENV",
+    "BASH_CMDS",
+    "BASH_ALIASES",
+    "BASH_LOADABLES_PATH",
+    "GCONV_PATH",
+    "GIT_ASKPASS",
+    "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_SSH",
+    "GIT_TEMPLATE_DIR",
+    "GNUMAKEFLAGS",
+    "JAVA_TOOL_OPTIONS",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "PROMPT_COMMAND",
+    "PYTHONBREAKPOINT",
+    "PYTHONHOME",
+    "RSYNC_RSH",
+    "RUSTC_WRAPPER",
+    "SHELL",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "TAR_OPTIONS",
+    "_JAVA_OPTIONS",
     "ENV",
     "ZDOTDIR",
     "PYTHONSTARTUP",
@@ -182,6 +239,12 @@ pub(super) fn writes_variables(name: &str) -> bool {
     .contains(&name)
 }
 
+/// Whether a variable of that name makes programs run what is not shown.
+pub(super) fn loads(name: &str) -> bool {
+    let families = ["GIT_CONFIG", "BASH_FUNC_", "LD_", "DYLD_"];
+    LOAD_VARIABLES.contains(&name) || families.iter().any(|family| name.starts_with(family))
+}
+
 /// Notes what setting a variable makes programs run.
 pub(super) fn set(reading: &mut Reading, name: &str, value: &str) {
     let upper = name.to_uppercase();
@@ -189,9 +252,10 @@ pub(super) fn set(reading: &mut Reading, name: &str, value: &str) {
         || upper.ends_with("_COMMAND")
         || upper.ends_with("_EDITOR")
         || upper.ends_with("_PAGER");
-    if LOAD_VARIABLES.contains(&name) || name.starts_with("GIT_CONFIG") || name.starts_with("BASH_FUNC_") {
+    if loads(name) {
         reading.doubt();
-    } else if runs {
+    }
+    if runs {
         reading.text(value);
     }
 }
@@ -203,6 +267,10 @@ pub(super) fn run(reading: &mut Reading, words: &[Word], feed: Option<&str>) {
     if name.is_open() || is_pattern || name.splits || name.text.is_empty() {
         reading.doubt();
         return;
+    }
+    // What looks like an option or a sign of the grammar is no program, so that what follows may be one.
+    if name.text.starts_with(['-', '+', '!']) || RESERVED.contains(&name.text.as_str()) {
+        reading.doubt();
     }
     reading.start(&name.text, arguments);
     reading.deeper(|reading| started(reading, &program_name(&name.text), arguments, feed));
@@ -238,7 +306,10 @@ fn started(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
                 reading.doubt();
             }
         }
-        _ if LAUNCHERS.contains(&name) => reading.doubt(),
+        // A loader is given the program as its argument.
+        _ if LAUNCHERS.contains(&name) || name.starts_with("ld-") || name.starts_with("ld.so") => {
+            reading.doubt();
+        }
         _ => {
             levers(reading, name, arguments);
             wrapped(reading, name, arguments, feed);
@@ -272,11 +343,11 @@ fn wrapped(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
     if name == "command" && (first.starts_with("-v") || first.starts_with("-V")) {
         return;
     }
-    if matches!(name, "env" | "flock") && split_text(reading, arguments) {
-        return;
-    }
     let Some(at) = wrapper::program_at(wrapper, arguments) else {
         reading.doubt();
+        if name == "env" {
+            split_text(reading, arguments);
+        }
         return;
     };
     let (own, inner) = arguments.split_at(at.min(arguments.len()));
@@ -293,37 +364,29 @@ fn wrapped(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
         }
         return;
     }
-    match name {
-        "xargs" => xargs(reading, own, inner),
+    match (name, inner) {
+        ("xargs", _) => xargs(reading, own, inner),
+        ("flock", [option, text, ..]) if matches!(option.text.as_str(), "-c" | "--command") => {
+            reading.text(&text.text);
+        }
         _ => run(reading, inner, feed),
     }
 }
 
-/// `env -S 'words'` and `flock file -c 'text'`.
-fn split_text(reading: &mut Reading, arguments: &[Word]) -> bool {
+/// `env -S 'words'`, as far as its own options come first. Whoever asks is in doubt already.
+fn split_text(reading: &mut Reading, arguments: &[Word]) {
+    let is_own = |word: &&Word| word.text.starts_with('-') && word.text != "--";
+    let own = arguments.iter().take_while(is_own).count();
+    let (options, _) = arguments.split_at(own);
     let is_split = |word: &Word| {
         let text = word.text.as_str();
-        let bundled = text.starts_with('-') && !text.starts_with("--") && text.contains(['S', 'c']);
-        bundled || text.starts_with("--split-string") || text.starts_with("--command")
+        (!text.starts_with("--") && text.contains('S')) || text.starts_with("--s")
     };
-    let Some(place) = arguments.iter().position(is_split) else { return false };
-    let (option, rest) = match arguments.get(place..) {
-        Some([option, rest @ ..]) => (option.text.as_str(), rest),
-        _ => return false,
-    };
-    let attached = match option.split_once('=') {
-        Some((_, value)) => value,
-        None => {
-            option.split_once(['S', 'c']).filter(|_| !option.starts_with("--")).map_or("", |(_, value)| value)
-        }
-    };
-    // What is split here is split by other rules than the shell's; only plain words mean the same to both.
-    let text = format!("{attached} {}", joined(rest));
-    if text.contains(['\\', '$', '\'', '"']) {
-        reading.doubt();
-    }
-    reading.text(&text);
-    true
+    let Some(place) = options.iter().position(is_split) else { return };
+    let Some([option, rest @ ..]) = arguments.get(place..) else { return };
+    let mark = if option.text.starts_with("--") { '=' } else { 'S' };
+    let attached = option.text.split_once(mark).map_or("", |(_, value)| value);
+    reading.text(&format!("{attached} {}", joined(rest)));
 }
 
 fn xargs(reading: &mut Reading, own: &[Word], inner: &[Word]) {
@@ -427,11 +490,22 @@ fn shell(reading: &mut Reading, arguments: &[Word], feed: Option<&str>) {
             "--help" | "--version" if arguments.len() == 1 => return,
             // These name files that the shell runs first.
             "--rcfile" | "--init-file" => return reading.doubt(),
-            _ if text.starts_with("--") => {}
+            "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--restricted" => {}
+            // Some shells take long options behind one sign.
+            _ if text.starts_with("--") || text.contains("rcfile") || text.contains("init-") => {
+                return reading.doubt();
+            }
             _ if text.starts_with(['-', '+']) => {
                 takes_text |= text.starts_with('-') && text.contains('c');
-                if text.ends_with(['o', 'O']) {
-                    words.next();
+                let values = text.chars().filter(|c| matches!(c, 'o' | 'O')).count();
+                // Shells differ in where the values of a bundle stand.
+                if values > 1 || (values == 1 && !text.ends_with(['o', 'O'])) {
+                    reading.doubt();
+                }
+                for _ in 0..values {
+                    if words.next().is_some_and(|value| value.splits) {
+                        return reading.hide();
+                    }
                 }
             }
             _ => {
