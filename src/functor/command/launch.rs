@@ -239,6 +239,42 @@ pub(super) fn writes_variables(name: &str) -> bool {
     .contains(&name)
 }
 
+/// Whether a builtin of that name evaluates arithmetic, or subscripts in names of variables.
+pub(super) fn evaluates(name: &str) -> bool {
+    let builtins = [
+        "[",
+        "test",
+        "let",
+        "read",
+        "unset",
+        "printf",
+        "shift",
+        "getopts",
+        "wait",
+        "mapfile",
+        "readarray",
+        "ulimit",
+        "declare",
+        "typeset",
+        "local",
+        "export",
+        "readonly",
+        "command",
+        "builtin",
+        "set",
+        "shopt",
+        "eval",
+        "break",
+        "continue",
+        "return",
+        "exit",
+        "history",
+        "fc",
+        "umask",
+    ];
+    builtins.contains(&name)
+}
+
 /// Whether a variable of that name makes programs run what is not shown.
 pub(super) fn loads(name: &str) -> bool {
     let families = ["GIT_CONFIG", "BASH_FUNC_", "LD_", "DYLD_"];
@@ -271,6 +307,14 @@ pub(super) fn run(reading: &mut Reading, words: &[Word], feed: Option<&str>) {
     // What looks like an option or a sign of the grammar is no program, so that what follows may be one.
     if name.text.starts_with(['-', '+', '!']) || RESERVED.contains(&name.text.as_str()) {
         reading.doubt();
+    }
+    if ["read", "mapfile", "readarray", "declare", "typeset", "export", "local", "readonly", "let", "getopts"]
+        .contains(&name.text.as_str())
+    {
+        let names = arguments.iter().map(|word| word.text.split(['[', '=', '+']).next().unwrap_or_default());
+        for variable in names.filter(|variable| !variable.is_empty()) {
+            set(reading, variable, "\0");
+        }
     }
     reading.start(&name.text, arguments);
     reading.deeper(|reading| started(reading, &program_name(&name.text), arguments, feed));

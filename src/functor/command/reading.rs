@@ -49,6 +49,10 @@ pub(crate) struct Reading {
     words: usize,
     doubt: bool,
     hidden: bool,
+    /// A text stands in it that runs commands where the shell evaluates it.
+    is_laden: bool,
+    /// The shell evaluates values in it.
+    evaluates: bool,
     read: usize,
     filled: usize,
     depth: usize,
@@ -63,6 +67,9 @@ impl Reading {
         let read = catch_unwind(AssertUnwindSafe(|| {
             let mut reading = Self::default();
             reading.text(&command);
+            if reading.is_laden && reading.evaluates {
+                reading.hide();
+            }
             reading
         }));
         read.unwrap_or_else(|_| Self { doubt: true, hidden: true, ..Self::default() })
@@ -114,6 +121,20 @@ impl Reading {
         self.hidden = true;
     }
 
+    /// Takes note of a text that is a value now and may be evaluated later, as arithmetic, a subscript or a prompt.
+    pub(super) fn load(&mut self, text: &str) {
+        let is_escape = |rest: &str| rest.starts_with(['x', 'u', '0', '4', '1']);
+        self.is_laden |= text.contains(['`'])
+            || text.ends_with('$')
+            || ["$(", "${", "$["].iter().any(|opener| text.contains(opener))
+            || openings(text, "\\").any(is_escape);
+    }
+
+    /// Takes note that the shell evaluates values here.
+    pub(super) fn evaluate(&mut self) {
+        self.evaluates = true;
+    }
+
     /// Lists a program.
     pub(super) fn start(&mut self, name: &str, arguments: &[Word]) {
         self.words += arguments.len();
@@ -155,7 +176,8 @@ impl Reading {
     /// Reads a text that a shell takes as commands.
     pub(super) fn text(&mut self, text: &str) {
         self.read = self.read.saturating_add(text.len());
-        if text.len() > MAX_COMMAND || self.read > MAX_READ || !is_readable(text) {
+        let is_refused = text.len() > MAX_COMMAND || self.read > MAX_READ;
+        if is_refused || !is_readable(text) || has_odd_delimiter(text) || has_odd_arithmetic(text) {
             self.hide();
             return;
         }
@@ -194,6 +216,62 @@ fn is_readable(text: &str) -> bool {
         && is_within(subscripts(text), MAX_SUBSCRIPTS, MAX_SUBSCRIPTED, text)
         && openings(text, "${").filter(|rest| !closes(rest, '}')).count() <= MAX_PARAMETERS
         && !text.contains([HOLE, '\r'])
+}
+
+/// Whether a here-document may end elsewhere than the grammar says: its delimiter stands on several lines, or holds what
+/// the shell and the grammar read differently.
+fn has_odd_delimiter(text: &str) -> bool {
+    openings(text, "<<").any(|rest| {
+        let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches([' ', '\t']);
+        let mut quote = None;
+        let mut chars = rest.chars();
+        while let Some(c) = chars.next() {
+            match (quote, c) {
+                (Some(_), '\n' | '\t') => return true,
+                (Some(open), _) if open == c => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None | Some('"'), '\\') => match chars.next() {
+                    Some('\n' | '\t') | None => return true,
+                    Some(_) => {}
+                },
+                (None, '$' | '`') => return !rest.starts_with(['$', '`']),
+                (None, _) if c.is_whitespace() || "<>|&;()".contains(c) => return false,
+                _ => {}
+            }
+        }
+        false
+    })
+}
+
+/// Whether the shell may take for commands what the grammar takes for arithmetic: where the brackets of `((` do not close
+/// together, or more than names, numbers, signs and substitutions stands between.
+fn has_odd_arithmetic(text: &str) -> bool {
+    let text: &str = &text.replace("\\\n", "");
+    text.match_indices("((").any(|(at, _)| {
+        let (before, from) = text.split_at_checked(at).unwrap_or_default();
+        let before = before.trim_end_matches([' ', '\t']);
+        // Elsewhere it is data, or two lists of commands.
+        let is_place = before.is_empty() || before.ends_with(['$', '\n', ';', '|', '&', '(', '{', '!', '`']);
+        let is_word = ["do", "then", "else", "elif", "if", "while", "until", "for", "time"];
+        let is_place = is_place || is_word.iter().any(|word| before.ends_with(word));
+        is_place && !is_arithmetic(from.get(2..).unwrap_or_default())
+    })
+}
+
+/// Whether arithmetic up to `))` stands first in the text.
+fn is_arithmetic(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return chars.peek() == Some(&')'),
+            ')' => depth -= 1,
+            _ if c.is_alphanumeric() || c.is_whitespace() || "_+-*/%<>=!&|^~?:,;$#{}[]@.".contains(c) => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether there are few enough of something, by themselves and for the length of the text.
