@@ -1,7 +1,6 @@
 use crate::functor::command::code;
 use crate::functor::command::program_name;
 use crate::functor::command::reading::Reading;
-use crate::functor::command::reading::Run;
 use crate::functor::command::word::Word;
 use crate::functor::command::word::joined;
 use crate::functor::command::wrapper;
@@ -120,6 +119,9 @@ const LEVERS: &[(&str, &[&str])] = &[
             "--rsh-command",
             "-F",
             "--info-script",
+            "--new-volume-script",
+            "--rmt-command",
+            "*:",
         ],
     ),
     ("bsdtar", &["--use-compress-program"]),
@@ -127,7 +129,9 @@ const LEVERS: &[(&str, &[&str])] = &[
     ("scp", &["-S", "-o", "-D"]),
     ("sftp", &["-S", "-o", "-D"]),
     ("zip", &["-TT", "--unzip-command"]),
-    ("make", &["SHELL=", "--eval", "-f-"]),
+    ("make", &["SHELL=", "--eval", "-E", "-f-", "*=-", "*/dev/", "*/proc/", "*$("]),
+    ("gmake", &["SHELL=", "--eval", "-E", "-f-", "*=-", "*/dev/", "*/proc/", "*$("]),
+    ("less", &["+", "-k", "--lesskey"]),
     ("man", &["-P", "-H", "--pager", "--html"]),
     ("sort", &["--compress-program"]),
     ("split", &["--filter"]),
@@ -171,12 +175,35 @@ const LEVERS: &[(&str, &[&str])] = &[
     ("netcat", &["-e", "-c"]),
     ("openssl", &["-engine", "engine"]),
     ("psql", &["*\\!", "*program", "*PROGRAM"]),
-    ("sqlite3", &["*.shell", "*.system", "*load_extension"]),
+    (
+        "sqlite3",
+        &[
+            "*.sh",
+            "*.sy",
+            "*.o",
+            "*|",
+            "*.exc",
+            "*.load",
+            "*load_extension",
+            "*edit(",
+            "*.read",
+            "--init",
+            "-init",
+            "-cmd",
+        ],
+    ),
     ("mysql", &["*system", "*\\!"]),
     ("go", &["run", "generate", "-exec", "-toolexec"]),
     ("cargo", &["--config"]),
     ("printf", &["-v"]),
 ];
+
+/// Programs of those whose short options are levers in a bundle as well.
+const BUNDLERS: &[&str] = &["tar", "bsdtar", "rsync", "scp", "sftp", "nc", "ncat", "netcat", "man"];
+
+fn is_bundle(word: &Word) -> bool {
+    word.text.starts_with('-') && !word.text.starts_with("--")
+}
 
 /// Variables whose value a program runs.
 const RUN_VARIABLES: &[&str] =
@@ -287,7 +314,7 @@ pub(super) fn set(reading: &mut Reading, name: &str, value: &str) {
     let runs = RUN_VARIABLES.contains(&name)
         || upper.ends_with("_COMMAND")
         || upper.ends_with("_EDITOR")
-        || upper.ends_with("_PAGER");
+        || upper.ends_with("PAGER");
     if loads(name) {
         reading.doubt();
     }
@@ -356,6 +383,7 @@ fn started(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
         }
         _ => {
             levers(reading, name, arguments);
+            fed(reading, name, arguments, feed);
             wrapped(reading, name, arguments, feed);
         }
     }
@@ -372,11 +400,47 @@ fn levers(reading: &mut Reading, name: &str, arguments: &[Word]) {
     let Some((_, levers)) = LEVERS.iter().find(|(program, _)| *program == name) else { return };
     let pulls = |word: &Word, lever: &&str| match lever.strip_prefix('*') {
         Some(part) => word.text.contains(part),
+        // A long option may be shortened, and short ones stand in bundles.
+        None if lever.starts_with("--") => {
+            let option = word.text.split('=').next().unwrap_or_default();
+            word.text.starts_with(lever) || (option.len() > 2 && lever.starts_with(option))
+        }
+        None if BUNDLERS.contains(&name) && lever.len() == 2 && lever.starts_with('-') => {
+            is_bundle(word) && lever.strip_prefix('-').is_some_and(|letter| word.text.contains(letter))
+        }
         None if lever.starts_with(['-', '+']) || lever.ends_with(['=', ':']) => word.text.starts_with(lever),
         None => word.text == **lever || lever.is_empty(),
     };
     let is_pulled = |word: &Word| word.may_be_option() || levers.iter().any(|lever| pulls(word, lever));
-    if arguments.iter().any(is_pulled) {
+    // The first word of tar is a bundle without its sign.
+    let opens_bundle = |word: &Word| word.text.contains(['I', 'F']);
+    let is_fed = |word: &Word| word.text == "-";
+    if arguments.iter().any(is_pulled)
+        || (name == "tar" && arguments.first().is_some_and(opens_bundle))
+        || (matches!(name, "make" | "gmake") && arguments.iter().any(is_fed))
+    {
+        reading.doubt();
+    }
+}
+
+/// Programs that run commands which stand in what they are fed.
+fn fed(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&str>) {
+    if !matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb" | "ftp" | "sftp" | "gnuplot") {
+        return;
+    }
+    let is_plain = |text: &str| {
+        let is_command = |line: &str| line.trim_start().starts_with(['.', '!', '\\']);
+        !text.contains(['\0', '|', '!', '\\', '`'])
+            && !text.contains("system")
+            && !text.lines().any(is_command)
+    };
+    // Whether standard input is read at all depends on the operands.
+    let has_text = arguments.iter().any(|word| word.text.contains(' ') || word.text.starts_with("-c"));
+    let is_known = match feed {
+        Some(text) => is_plain(text) && !text.to_lowercase().contains("program"),
+        None => has_text,
+    };
+    if !is_known {
         reading.doubt();
     }
 }
@@ -616,15 +680,15 @@ const OPTIONS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Whether the program may have been given the words of the subcommand in a row.
-pub(super) fn has_subcommand(run: &Run, subcommand: &[&str]) -> bool {
+pub(super) fn has_subcommand(program: &str, given: &[Word], subcommand: &[&str]) -> bool {
     let (valued, flags) = OPTIONS
         .iter()
-        .find(|(name, _, _)| *name == run.program)
+        .find(|(name, _, _)| *name == program)
         .map_or((&[][..], &[][..]), |(_, valued, flags)| (valued, flags));
     let mut wanted = subcommand.iter();
     let Some(mut next) = wanted.next() else { return false };
     let mut may_be_value = false;
-    let mut arguments = run.arguments.iter();
+    let mut arguments = given.iter();
     while let Some(word) = arguments.next() {
         let text = word.text.as_str();
         if word.is_open() || word.is_pattern {

@@ -33,7 +33,8 @@ pub(super) fn may_run(arguments: &[Word]) -> bool {
             return true;
         }
         if let Some(long) = text.strip_prefix("--") {
-            let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             if long.is_empty() || PLAIN.contains(&text) || PLAIN.contains(&format!("--{name}").as_str()) {
                 continue;
             }
@@ -43,7 +44,8 @@ pub(super) fn may_run(arguments: &[Word]) -> bool {
             }
         } else if let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             let Some((letter, rest)) = option(letters) else { continue };
-            let value = if rest.is_empty() { words.next().map_or("", |word| word.text.as_str()) } else { rest };
+            let value =
+                if rest.is_empty() { words.next().map_or("", |word| word.text.as_str()) } else { rest };
             match letter {
                 'e' => scripts.push(value),
                 'f' if is_fixed_file(value) => has_file = true,
@@ -70,7 +72,11 @@ fn option(letters: &str) -> Option<(char, &str)> {
 }
 
 fn is_fixed_file(name: &str) -> bool {
-    !name.contains(HOLE) && !name.is_empty() && name != "-" && !name.contains("/dev/") && !name.contains("/proc/")
+    !name.contains(HOLE)
+        && !name.is_empty()
+        && name != "-"
+        && !name.contains("/dev/")
+        && !name.contains("/proc/")
 }
 
 /// Whether a script holds only commands that run nothing; what cannot be read is not harmless.
@@ -133,7 +139,9 @@ fn after(command: char, rest: &str) -> Option<&str> {
             let end = flags.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(flags.len());
             let (flags, rest) = flags.split_at_checked(end)?;
             match flags.contains(|c: char| !"gpiIMm0123456789".contains(c)) {
-                true if flags.ends_with('w') && !flags.contains('e') => rest.get(rest.find('\n').unwrap_or(rest.len())..),
+                true if flags.ends_with('w') && !flags.contains('e') => {
+                    rest.get(rest.find('\n').unwrap_or(rest.len())..)
+                }
                 true => None,
                 false => Some(rest),
             }

@@ -28,6 +28,8 @@ use shuck_ast::WordPart;
 use shuck_ast::WordPartNode;
 use shuck_parser::parser::ParseStatus;
 use shuck_parser::parser::Parser;
+use shuck_parser::parser::ShellDialect;
+use shuck_parser::parser::ShellProfile;
 
 use crate::functor::command::launch;
 use crate::functor::command::reading::Reading;
@@ -35,6 +37,11 @@ use crate::functor::command::word::Builder;
 use crate::functor::command::word::HOLE;
 use crate::functor::command::word::Word;
 use crate::functor::unicode;
+
+/// How deep the grammar may go down its stack; a level of it takes up to 50 KiB.
+const MAX_SYNTAX_DEPTH: usize = 14;
+/// Steps of the grammar for one text.
+const MAX_STEPS: usize = 100_000;
 
 /// One text on its way into a [`Reading`].
 #[derive(Debug)]
@@ -52,7 +59,8 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Reads a whole text.
     pub(super) fn over(source: &'a str, reading: &'a mut Reading) {
-        let parsed = Parser::new(source).parse();
+        let bash = ShellProfile::native(ShellDialect::Bash);
+        let parsed = Parser::with_limits_and_profile(source, MAX_SYNTAX_DEPTH, MAX_STEPS, bash).parse();
         if parsed.status != ParseStatus::Clean {
             reading.hide();
             return;
@@ -520,8 +528,13 @@ impl<'a> Walk<'a> {
 
     fn parameter(&mut self, parameter: &ParameterExpansion) {
         // Bounds of a part, subscripts and prompts are evaluated.
-        if parameter.raw_body.slice(self.source).contains([':', '[', '@']) {
+        let body = parameter.raw_body.slice(self.source);
+        if body.contains([':', '[', '@', '!']) {
             self.reading.evaluate();
+        }
+        // Where such an expansion ends depends on the quotes around it.
+        if body.contains(['\'', '\\']) || (body.contains('"') && body.contains('}')) {
+            self.reading.hide();
         }
         if substitutes(parameter.raw_body.slice(self.source)) {
             self.reading.hide();
