@@ -1,4 +1,5 @@
 use crate::functor::command::reading::Reading;
+use crate::functor::command::sed;
 use crate::functor::command::word::HOLE;
 use crate::functor::command::word::Word;
 
@@ -100,6 +101,31 @@ const HINTS: &[&str] = &[
     "instance_eval",
     "send(",
     "assert(",
+    "readpipe",
+    "webbrowser",
+    "interact",
+    "syscall",
+    "__dict__",
+    "__getattribute__",
+    "__class__",
+    "__loader__",
+    "__spec__",
+    "attrgetter",
+    "methodcaller",
+    "breakpoint",
+    "sys.modules",
+    "getbuiltinmodule",
+    "mainmodule",
+    "const_get",
+    "method(",
+    "__send__",
+    "call_user_func",
+    "array_map",
+    "rot13",
+    "strrev",
+    "load(",
+    "_g[",
+    ")(",
 ];
 
 /// Whether a program of that name takes code.
@@ -120,7 +146,8 @@ pub(super) fn judge(reading: &mut Reading, name: &str, arguments: &[Word], feed:
     }
     match *program {
         "awk" | "gawk" | "mawk" | "nawk" => awk(reading, arguments),
-        "sed" | "gsed" => sed(reading, arguments),
+        "sed" | "gsed" if sed::may_run(arguments) => reading.hide(),
+        "sed" | "gsed" => {}
         _ => general(reading, arguments, letters, words, feed),
     }
 }
@@ -145,12 +172,18 @@ fn general(reading: &mut Reading, arguments: &[Word], letters: &str, words: &[&s
     if arguments.len() == 1 && arguments.iter().any(asks) {
         return;
     }
-    let runs_code = |word: &Word| {
-        let module = word.text.strip_prefix("-m").unwrap_or(&word.text);
-        ["timeit", "pdb", "runpy", "code", "trace", "cProfile", "profile", "pty"].contains(&module)
-    };
-    if arguments.first().is_some_and(|word| word.text.starts_with("-m"))
-        && arguments.iter().take(2).any(runs_code)
+    let modules = [
+        "timeit", "pdb", "runpy", "code", "trace", "cProfile", "profile", "pty", "asyncio", "bdb", "doctest",
+        "idlelib",
+    ];
+    let is_short = |word: &Word| word.text.starts_with('-') && !word.text.starts_with("--");
+    let runs_code = |word: &Word| modules.iter().any(|module| word.text.ends_with(module));
+    // A module stands behind a bundle that ends in `m`; behind `-i` what is fed is read after the file.
+    if (arguments.iter().any(|word| is_short(word) && word.text.contains('m'))
+        && arguments.iter().any(runs_code))
+        || arguments
+            .first()
+            .is_some_and(|word| is_short(word) && word.text.contains('i') || word.text == "--interactive")
     {
         return reading.hide();
     }
@@ -189,34 +222,9 @@ fn awk(reading: &mut Reading, arguments: &[Word]) {
     }
     for word in arguments {
         let text = word.text.replace("||", "");
-        if text.contains(['|', '@', HOLE]) || text.contains("system") {
+        let is_fed = text == "-" || text == "-f-" || text.contains("/dev/") || text.contains("/proc/");
+        if is_fed || text.contains(['|', '@', HOLE]) || text.contains("system") {
             return reading.hide();
         }
-    }
-}
-
-/// GNU sed runs lines by the command `e`, and results by the flag `e`.
-fn sed(reading: &mut Reading, arguments: &[Word]) {
-    let is_flag = |c: char| "gpiImMe0123456789".contains(c);
-    let runs = |script: &str| {
-        script.split(['\n', ';', '{', '}']).any(|command| {
-            let command = command.trim();
-            let address = |c: char| c.is_ascii_digit() || matches!(c, '$' | ',' | '!' | '~' | '+' | ' ');
-            let plain = command.trim_start_matches(address);
-            let flags = plain.chars().rev().take_while(|&c| is_flag(c)).any(|c| c == 'e');
-            let is_flagged = flags && plain.chars().filter(|c| !c.is_alphanumeric()).count() >= 3;
-            let behind_address = command.starts_with(['/', '\\'])
-                && command
-                    .rsplit('/')
-                    .next()
-                    .is_some_and(|end| end.trim_start_matches(['I', 'M', ' ', '!']).starts_with('e'));
-            is_flagged || behind_address || plain == "e" || plain.starts_with("e ")
-        })
-    };
-    let is_script = |word: &&Word| !word.text.starts_with("--sandbox");
-    if arguments.iter().filter(is_script).any(|word| {
-        word.text.starts_with(HOLE) || runs(&word.text) || word.text.strip_prefix("-e").is_some_and(runs)
-    }) {
-        reading.hide();
     }
 }

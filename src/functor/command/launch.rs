@@ -1,7 +1,6 @@
 use crate::functor::command::code;
 use crate::functor::command::program_name;
 use crate::functor::command::reading::Reading;
-use crate::functor::command::reading::Run;
 use crate::functor::command::word::Word;
 use crate::functor::command::word::joined;
 use crate::functor::command::wrapper;
@@ -9,6 +8,12 @@ use crate::functor::command::wrapper;
 const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash",
     "oksh",
+];
+
+/// Words of the grammar, which name no program.
+const RESERVED: &[&str] = &[
+    "{", "}", "if", "then", "elif", "else", "fi", "for", "in", "do", "done", "while", "until", "case",
+    "esac", "select", "function", "coproc", "[[", "]]",
 ];
 
 /// Programs that start others in ways that are not read here.
@@ -57,6 +62,43 @@ const LAUNCHERS: &[&str] = &[
     "xdg-open",
     "osascript",
     "doit",
+    "choom",
+    "compgen",
+    "compopt",
+    "dbus-launch",
+    "dc",
+    "eatmydata",
+    "ed",
+    "emacs",
+    "emacsclient",
+    "ex",
+    "hyperfine",
+    "i386",
+    "i486",
+    "i586",
+    "i686",
+    "linux32",
+    "linux64",
+    "m4",
+    "nvim",
+    "perf",
+    "pipenv",
+    "pipx",
+    "poetry",
+    "prlimit",
+    "red",
+    "rview",
+    "rvim",
+    "setarch",
+    "ssh-agent",
+    "uname26",
+    "uv",
+    "uvx",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "x86_64",
 ];
 
 /// Programs some of whose arguments make them start others: an option or key that begins so, another word that is this one,
@@ -77,19 +119,19 @@ const LEVERS: &[(&str, &[&str])] = &[
             "--rsh-command",
             "-F",
             "--info-script",
+            "--new-volume-script",
+            "--rmt-command",
+            "*:",
         ],
     ),
     ("bsdtar", &["--use-compress-program"]),
     ("rsync", &["-e", "--rsh", "--rsync-path"]),
     ("scp", &["-S", "-o", "-D"]),
     ("sftp", &["-S", "-o", "-D"]),
-    ("vi", &["-c", "+", "-S", "--cmd"]),
-    ("vim", &["-c", "+", "-S", "--cmd"]),
-    ("nvim", &["-c", "+", "-S", "--cmd"]),
-    ("ex", &["-c", "+", "-S", "-s"]),
-    ("emacs", &["--eval", "-eval", "--batch", "-f"]),
     ("zip", &["-TT", "--unzip-command"]),
-    ("make", &["SHELL=", "--eval", "-f-"]),
+    ("make", &["SHELL=", "--eval", "-E", "-f-", "*=-", "*/dev/", "*/proc/", "*$("]),
+    ("gmake", &["SHELL=", "--eval", "-E", "-f-", "*=-", "*/dev/", "*/proc/", "*$("]),
+    ("less", &["+", "-k", "--lesskey"]),
     ("man", &["-P", "-H", "--pager", "--html"]),
     ("sort", &["--compress-program"]),
     ("split", &["--filter"]),
@@ -133,23 +175,65 @@ const LEVERS: &[(&str, &[&str])] = &[
     ("netcat", &["-e", "-c"]),
     ("openssl", &["-engine", "engine"]),
     ("psql", &["*\\!", "*program", "*PROGRAM"]),
-    ("sqlite3", &["*.shell", "*.system", "*load_extension"]),
+    (
+        "sqlite3",
+        &[
+            "*.sh",
+            "*.sy",
+            "*.o",
+            "*|",
+            "*.exc",
+            "*.load",
+            "*load_extension",
+            "*edit(",
+            "*.read",
+            "--init",
+            "-init",
+            "-cmd",
+        ],
+    ),
     ("mysql", &["*system", "*\\!"]),
     ("go", &["run", "generate", "-exec", "-toolexec"]),
     ("cargo", &["--config"]),
     ("printf", &["-v"]),
 ];
 
+/// Programs of those whose short options are levers in a bundle as well.
+const BUNDLERS: &[&str] = &["tar", "bsdtar", "rsync", "scp", "sftp", "nc", "ncat", "netcat", "man"];
+
+fn is_bundle(word: &Word) -> bool {
+    word.text.starts_with('-') && !word.text.starts_with("--")
+}
+
 /// Variables whose value a program runs.
 const RUN_VARIABLES: &[&str] =
-    &["EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS4", "PS0"];
+    &["EDITOR", "VISUAL", "PAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "PS0", "PS1", "PS2", "PS4"];
 /// Variables that make every program run what is not shown.
 const LOAD_VARIABLES: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
     "BASH_ENV",
+    "BASH_CMDS",
+    "BASH_ALIASES",
+    "BASH_LOADABLES_PATH",
+    "GCONV_PATH",
+    "GIT_ASKPASS",
+    "GIT_EXEC_PATH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_SSH",
+    "GIT_TEMPLATE_DIR",
+    "GNUMAKEFLAGS",
+    "JAVA_TOOL_OPTIONS",
+    "MAKEFILES",
+    "MAKEFLAGS",
+    "PROMPT_COMMAND",
+    "PYTHONBREAKPOINT",
+    "PYTHONHOME",
+    "RSYNC_RSH",
+    "RUSTC_WRAPPER",
+    "SHELL",
+    "SSH_ASKPASS",
+    "SUDO_ASKPASS",
+    "TAR_OPTIONS",
+    "_JAVA_OPTIONS",
     "ENV",
     "ZDOTDIR",
     "PYTHONSTARTUP",
@@ -182,16 +266,59 @@ pub(super) fn writes_variables(name: &str) -> bool {
     .contains(&name)
 }
 
+/// Whether a builtin of that name evaluates arithmetic, or subscripts in names of variables.
+pub(super) fn evaluates(name: &str) -> bool {
+    let builtins = [
+        "[",
+        "test",
+        "let",
+        "read",
+        "unset",
+        "printf",
+        "shift",
+        "getopts",
+        "wait",
+        "mapfile",
+        "readarray",
+        "ulimit",
+        "declare",
+        "typeset",
+        "local",
+        "export",
+        "readonly",
+        "command",
+        "builtin",
+        "set",
+        "shopt",
+        "eval",
+        "break",
+        "continue",
+        "return",
+        "exit",
+        "history",
+        "fc",
+        "umask",
+    ];
+    builtins.contains(&name)
+}
+
+/// Whether a variable of that name makes programs run what is not shown.
+pub(super) fn loads(name: &str) -> bool {
+    let families = ["GIT_CONFIG", "BASH_FUNC_", "LD_", "DYLD_"];
+    LOAD_VARIABLES.contains(&name) || families.iter().any(|family| name.starts_with(family))
+}
+
 /// Notes what setting a variable makes programs run.
 pub(super) fn set(reading: &mut Reading, name: &str, value: &str) {
     let upper = name.to_uppercase();
     let runs = RUN_VARIABLES.contains(&name)
         || upper.ends_with("_COMMAND")
         || upper.ends_with("_EDITOR")
-        || upper.ends_with("_PAGER");
-    if LOAD_VARIABLES.contains(&name) || name.starts_with("GIT_CONFIG") || name.starts_with("BASH_FUNC_") {
+        || upper.ends_with("PAGER");
+    if loads(name) {
         reading.doubt();
-    } else if runs {
+    }
+    if runs {
         reading.text(value);
     }
 }
@@ -203,6 +330,18 @@ pub(super) fn run(reading: &mut Reading, words: &[Word], feed: Option<&str>) {
     if name.is_open() || is_pattern || name.splits || name.text.is_empty() {
         reading.doubt();
         return;
+    }
+    // What looks like an option or a sign of the grammar is no program, so that what follows may be one.
+    if name.text.starts_with(['-', '+', '!']) || RESERVED.contains(&name.text.as_str()) {
+        reading.doubt();
+    }
+    if ["read", "mapfile", "readarray", "declare", "typeset", "export", "local", "readonly", "let", "getopts"]
+        .contains(&name.text.as_str())
+    {
+        let names = arguments.iter().map(|word| word.text.split(['[', '=', '+']).next().unwrap_or_default());
+        for variable in names.filter(|variable| !variable.is_empty()) {
+            set(reading, variable, "\0");
+        }
     }
     reading.start(&name.text, arguments);
     reading.deeper(|reading| started(reading, &program_name(&name.text), arguments, feed));
@@ -238,9 +377,13 @@ fn started(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
                 reading.doubt();
             }
         }
-        _ if LAUNCHERS.contains(&name) => reading.doubt(),
+        // A loader is given the program as its argument.
+        _ if LAUNCHERS.contains(&name) || name.starts_with("ld-") || name.starts_with("ld.so") => {
+            reading.doubt();
+        }
         _ => {
             levers(reading, name, arguments);
+            fed(reading, name, arguments, feed);
             wrapped(reading, name, arguments, feed);
         }
     }
@@ -257,11 +400,47 @@ fn levers(reading: &mut Reading, name: &str, arguments: &[Word]) {
     let Some((_, levers)) = LEVERS.iter().find(|(program, _)| *program == name) else { return };
     let pulls = |word: &Word, lever: &&str| match lever.strip_prefix('*') {
         Some(part) => word.text.contains(part),
+        // A long option may be shortened, and short ones stand in bundles.
+        None if lever.starts_with("--") => {
+            let option = word.text.split('=').next().unwrap_or_default();
+            word.text.starts_with(lever) || (option.len() > 2 && lever.starts_with(option))
+        }
+        None if BUNDLERS.contains(&name) && lever.len() == 2 && lever.starts_with('-') => {
+            is_bundle(word) && lever.strip_prefix('-').is_some_and(|letter| word.text.contains(letter))
+        }
         None if lever.starts_with(['-', '+']) || lever.ends_with(['=', ':']) => word.text.starts_with(lever),
         None => word.text == **lever || lever.is_empty(),
     };
     let is_pulled = |word: &Word| word.may_be_option() || levers.iter().any(|lever| pulls(word, lever));
-    if arguments.iter().any(is_pulled) {
+    // The first word of tar is a bundle without its sign.
+    let opens_bundle = |word: &Word| word.text.contains(['I', 'F']);
+    let is_fed = |word: &Word| word.text == "-";
+    if arguments.iter().any(is_pulled)
+        || (name == "tar" && arguments.first().is_some_and(opens_bundle))
+        || (matches!(name, "make" | "gmake") && arguments.iter().any(is_fed))
+    {
+        reading.doubt();
+    }
+}
+
+/// Programs that run commands which stand in what they are fed.
+fn fed(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&str>) {
+    if !matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb" | "ftp" | "sftp" | "gnuplot") {
+        return;
+    }
+    let is_plain = |text: &str| {
+        let is_command = |line: &str| line.trim_start().starts_with(['.', '!', '\\']);
+        !text.contains(['\0', '|', '!', '\\', '`'])
+            && !text.contains("system")
+            && !text.lines().any(is_command)
+    };
+    // Whether standard input is read at all depends on the operands.
+    let has_text = arguments.iter().any(|word| word.text.contains(' ') || word.text.starts_with("-c"));
+    let is_known = match feed {
+        Some(text) => is_plain(text) && !text.to_lowercase().contains("program"),
+        None => has_text,
+    };
+    if !is_known {
         reading.doubt();
     }
 }
@@ -272,11 +451,11 @@ fn wrapped(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
     if name == "command" && (first.starts_with("-v") || first.starts_with("-V")) {
         return;
     }
-    if matches!(name, "env" | "flock") && split_text(reading, arguments) {
-        return;
-    }
     let Some(at) = wrapper::program_at(wrapper, arguments) else {
         reading.doubt();
+        if name == "env" {
+            split_text(reading, arguments);
+        }
         return;
     };
     let (own, inner) = arguments.split_at(at.min(arguments.len()));
@@ -293,37 +472,29 @@ fn wrapped(reading: &mut Reading, name: &str, arguments: &[Word], feed: Option<&
         }
         return;
     }
-    match name {
-        "xargs" => xargs(reading, own, inner),
+    match (name, inner) {
+        ("xargs", _) => xargs(reading, own, inner),
+        ("flock", [option, text, ..]) if matches!(option.text.as_str(), "-c" | "--command") => {
+            reading.text(&text.text);
+        }
         _ => run(reading, inner, feed),
     }
 }
 
-/// `env -S 'words'` and `flock file -c 'text'`.
-fn split_text(reading: &mut Reading, arguments: &[Word]) -> bool {
+/// `env -S 'words'`, as far as its own options come first. Whoever asks is in doubt already.
+fn split_text(reading: &mut Reading, arguments: &[Word]) {
+    let is_own = |word: &&Word| word.text.starts_with('-') && word.text != "--";
+    let own = arguments.iter().take_while(is_own).count();
+    let (options, _) = arguments.split_at(own);
     let is_split = |word: &Word| {
         let text = word.text.as_str();
-        let bundled = text.starts_with('-') && !text.starts_with("--") && text.contains(['S', 'c']);
-        bundled || text.starts_with("--split-string") || text.starts_with("--command")
+        (!text.starts_with("--") && text.contains('S')) || text.starts_with("--s")
     };
-    let Some(place) = arguments.iter().position(is_split) else { return false };
-    let (option, rest) = match arguments.get(place..) {
-        Some([option, rest @ ..]) => (option.text.as_str(), rest),
-        _ => return false,
-    };
-    let attached = match option.split_once('=') {
-        Some((_, value)) => value,
-        None => {
-            option.split_once(['S', 'c']).filter(|_| !option.starts_with("--")).map_or("", |(_, value)| value)
-        }
-    };
-    // What is split here is split by other rules than the shell's; only plain words mean the same to both.
-    let text = format!("{attached} {}", joined(rest));
-    if text.contains(['\\', '$', '\'', '"']) {
-        reading.doubt();
-    }
-    reading.text(&text);
-    true
+    let Some(place) = options.iter().position(is_split) else { return };
+    let Some([option, rest @ ..]) = arguments.get(place..) else { return };
+    let mark = if option.text.starts_with("--") { '=' } else { 'S' };
+    let attached = option.text.split_once(mark).map_or("", |(_, value)| value);
+    reading.text(&format!("{attached} {}", joined(rest)));
 }
 
 fn xargs(reading: &mut Reading, own: &[Word], inner: &[Word]) {
@@ -427,11 +598,22 @@ fn shell(reading: &mut Reading, arguments: &[Word], feed: Option<&str>) {
             "--help" | "--version" if arguments.len() == 1 => return,
             // These name files that the shell runs first.
             "--rcfile" | "--init-file" => return reading.doubt(),
-            _ if text.starts_with("--") => {}
+            "--norc" | "--noprofile" | "--login" | "--posix" | "--verbose" | "--restricted" => {}
+            // Some shells take long options behind one sign.
+            _ if text.starts_with("--") || text.contains("rcfile") || text.contains("init-") => {
+                return reading.doubt();
+            }
             _ if text.starts_with(['-', '+']) => {
                 takes_text |= text.starts_with('-') && text.contains('c');
-                if text.ends_with(['o', 'O']) {
-                    words.next();
+                let values = text.chars().filter(|c| matches!(c, 'o' | 'O')).count();
+                // Shells differ in where the values of a bundle stand.
+                if values > 1 || (values == 1 && !text.ends_with(['o', 'O'])) {
+                    reading.doubt();
+                }
+                for _ in 0..values {
+                    if words.next().is_some_and(|value| value.splits) {
+                        return reading.hide();
+                    }
                 }
             }
             _ => {
@@ -498,15 +680,15 @@ const OPTIONS: &[(&str, &[&str], &[&str])] = &[
 ];
 
 /// Whether the program may have been given the words of the subcommand in a row.
-pub(super) fn has_subcommand(run: &Run, subcommand: &[&str]) -> bool {
+pub(super) fn has_subcommand(program: &str, given: &[Word], subcommand: &[&str]) -> bool {
     let (valued, flags) = OPTIONS
         .iter()
-        .find(|(name, _, _)| *name == run.program)
+        .find(|(name, _, _)| *name == program)
         .map_or((&[][..], &[][..]), |(_, valued, flags)| (valued, flags));
     let mut wanted = subcommand.iter();
     let Some(mut next) = wanted.next() else { return false };
     let mut may_be_value = false;
-    let mut arguments = run.arguments.iter();
+    let mut arguments = given.iter();
     while let Some(word) = arguments.next() {
         let text = word.text.as_str();
         if word.is_open() || word.is_pattern {

@@ -4,9 +4,11 @@
 //! file, or takes what it cannot read for harmless.
 
 mod code;
+mod inert;
 mod launch;
 mod reading;
 mod removal;
+mod sed;
 mod walk;
 mod word;
 mod wrapper;
@@ -33,7 +35,9 @@ pub(crate) const ENTRIES: &[Entry] = &[
     Entry::total("cmd_invokes", &[COMMAND, PROGRAM], |c, cache| {
         let program = program_name(c.text(1)?);
         let reading = cache.command(c.symbol(0)?);
-        flag(reading.is_none_or(|reading| reading.is_doubtful() || reading.runs_program(&program)))
+        flag(reading.is_none_or(|reading| {
+            reading.is_doubtful() || reading.runs_program(&program) || reading.may_run_program(&program)
+        }))
     })
     .gives(
         Kind::Unsigned,
@@ -42,14 +46,17 @@ pub(crate) const ENTRIES: &[Entry] = &[
          `env`, `xargs`, `find -exec` and their like; else 0. 1 also where the text does not show what runs: a \
          program named by a variable (other than one set once, to a plain text), a pattern or a substitution, a \
          script that a shell reads, text decoded into a shell, code that starts programs, a text that is no bash, \
-         one that is larger than 8 KiB, or nested too deep. What a named program does itself is not looked into. As doubt is \
+         one that is larger than 8 KiB, or nested too deep. A program that is not known to start none is in doubt \
+         where its arguments name the one asked for. What a named program does itself is not looked into. As doubt is \
          1, it serves to deny; to show that something was run, ask for `@cmd_egress_class` 2.",
     ),
     Entry::total("cmd_runs_sub", &[COMMAND, PROGRAM, text("subcommand")], |c, cache| {
         let (program, words) = (program_name(c.text(1)?), c.text(2)?.to_lowercase());
         let words: Vec<&str> = words.split_whitespace().collect();
         let reading = cache.command(c.symbol(0)?);
-        flag(reading.is_none_or(|reading| reading.is_doubtful() || reading.runs_sub(&program, &words)))
+        flag(reading.is_none_or(|reading| {
+            reading.is_doubtful() || reading.runs_sub(&program, &words) || reading.may_run_sub(&program, &words)
+        }))
     })
     .gives(
         Kind::Unsigned,
@@ -62,7 +69,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         let reading = cache.command(c.symbol(0)?);
         number(reading.map_or(1, |reading| match reading.runs_program(&program) {
             true => 2,
-            false => i64::from(reading.is_doubtful()),
+            false => i64::from(reading.is_doubtful() || reading.may_run_program(&program)),
         }))
     })
     .gives(
@@ -85,7 +92,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ),
     Entry::total("dangerous_rm", &[COMMAND], |c, cache| {
         let reading = cache.command(c.symbol(0)?);
-        flag(reading.is_none_or(|reading| reading.is_doubtful() || removal::is_dangerous(reading.runs())))
+        flag(reading.is_none_or(|reading| reading.is_doubtful() || removal::is_dangerous(reading)))
     })
     .gives(
         Kind::Unsigned,

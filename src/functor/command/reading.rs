@@ -1,6 +1,8 @@
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
+use crate::functor::command::inert;
+use crate::functor::command::launch;
 use crate::functor::command::program_name;
 use crate::functor::command::walk::Walk;
 use crate::functor::command::word::HOLE;
@@ -49,6 +51,10 @@ pub(crate) struct Reading {
     words: usize,
     doubt: bool,
     hidden: bool,
+    /// A text stands in it that runs commands where the shell evaluates it.
+    is_laden: bool,
+    /// The shell evaluates values in it.
+    evaluates: bool,
     read: usize,
     filled: usize,
     depth: usize,
@@ -63,6 +69,9 @@ impl Reading {
         let read = catch_unwind(AssertUnwindSafe(|| {
             let mut reading = Self::default();
             reading.text(&command);
+            if reading.is_laden && reading.evaluates {
+                reading.hide();
+            }
             reading
         }));
         read.unwrap_or_else(|_| Self { doubt: true, hidden: true, ..Self::default() })
@@ -93,9 +102,31 @@ impl Reading {
         self.runs.iter().any(|run| run.program == program)
     }
 
+    /// Whether a program of which it is not known what it starts is given that one.
+    pub(super) fn may_run_program(&self, program: &str) -> bool {
+        self.given(program).next().is_some()
+    }
+
+    /// What stands behind the program's name, where it is given to one of which it is not known what it starts.
+    pub(super) fn given(&self, program: &str) -> impl Iterator<Item = &[Word]> {
+        let unknown = self.runs.iter().filter(|run| !inert::is_inert(&run.program));
+        unknown.flat_map(move |run| {
+            let is_given = move |(_, word): &(usize, &Word)| is_call(&word.text, program);
+            let places = run.arguments.iter().enumerate().filter(is_given).take(MAX_GIVEN);
+            places.map(|(place, _)| run.arguments.get(place + 1..).unwrap_or_default())
+        })
+    }
+
     pub(super) fn runs_sub(&self, program: &str, subcommand: &[&str]) -> bool {
-        let mut runs = self.runs.iter().filter(|run| run.program == program);
-        runs.any(|run| crate::functor::command::launch::has_subcommand(run, subcommand))
+        let has = |arguments: &[Word]| launch::has_subcommand(program, arguments, subcommand);
+        self.runs.iter().filter(|run| run.program == program).any(|run| has(&run.arguments))
+    }
+
+    pub(super) fn may_run_sub(&self, program: &str, subcommand: &[&str]) -> bool {
+        let has = |arguments: &[Word]| launch::has_subcommand(program, arguments, subcommand);
+        let has_text = |word: &Word| is_call(&word.text, program) && word.text.contains(char::is_whitespace);
+        let mut unknown = self.runs.iter().filter(|run| !inert::is_inert(&run.program));
+        self.given(program).any(has) || unknown.any(|run| run.arguments.iter().any(has_text))
     }
 
     /// More may run than is listed.
@@ -112,6 +143,20 @@ impl Reading {
     /// Something in the text deceives its reader.
     pub(super) fn deceive(&mut self) {
         self.hidden = true;
+    }
+
+    /// Takes note of a text that is a value now and may be evaluated later, as arithmetic, a subscript or a prompt.
+    pub(super) fn load(&mut self, text: &str) {
+        let is_escape = |rest: &str| rest.starts_with(['x', 'u', '0', '4', '1']);
+        self.is_laden |= text.contains(['`'])
+            || text.ends_with('$')
+            || ["$(", "${", "$["].iter().any(|opener| text.contains(opener))
+            || openings(text, "\\").any(is_escape);
+    }
+
+    /// Takes note that the shell evaluates values here.
+    pub(super) fn evaluate(&mut self) {
+        self.evaluates = true;
     }
 
     /// Lists a program.
@@ -155,12 +200,21 @@ impl Reading {
     /// Reads a text that a shell takes as commands.
     pub(super) fn text(&mut self, text: &str) {
         self.read = self.read.saturating_add(text.len());
-        if text.len() > MAX_COMMAND || self.read > MAX_READ || !is_readable(text) {
+        let is_refused = text.len() > MAX_COMMAND || self.read > MAX_READ;
+        if is_refused || !is_readable(text) || has_odd_delimiter(text) || has_odd_arithmetic(text) {
             self.hide();
             return;
         }
         self.deeper(|reading| Walk::over(text, reading));
     }
+}
+
+/// Whether a word is the program's name, or a text that begins with it.
+fn is_call(word: &str, program: &str) -> bool {
+    let value =
+        if word.starts_with('-') { word.split_once('=').map_or("", |(_, value)| value) } else { word };
+    let first = value.split_whitespace().next().unwrap_or_default();
+    !first.is_empty() && program_name(first) == program
 }
 
 /// Words that open a command within a command.
@@ -169,8 +223,14 @@ const COMPOUNDS: &[&str] = &["if", "while", "until", "for", "case", "select", "t
 /// Those of them that need no end, so that any number of them may stand before one command.
 const PREFIXES: &[&str] = &["time", "coproc"];
 
+/// Places in one command where a name is looked at as that of a program.
+const MAX_GIVEN: usize = 64;
+
 /// Most of [`PREFIXES`] in a text.
 const MAX_PREFIXES: usize = 24;
+
+/// Most of `coproc` in a text, each of which takes more of the stack.
+const MAX_COPROCS: usize = 6;
 
 /// Whether the grammar can be trusted with the text, in time and in meaning. It tries again at every level of what is
 /// counted here, so that the time grows much faster than the text.
@@ -184,6 +244,9 @@ fn is_readable(text: &str) -> bool {
     if words().filter(|word| PREFIXES.contains(word) || word.starts_with('!')).count() > MAX_PREFIXES {
         return false;
     }
+    if words().filter(|word| *word == "coproc").count() > MAX_COPROCS {
+        return false;
+    }
     let arithmetic = text.as_bytes().windows(2).filter(|pair| pair == b"((").count();
     let substitutions =
         ["$(", "<(", ">(", "`"].iter().map(|opener| text.matches(opener).count()).sum::<usize>();
@@ -194,6 +257,88 @@ fn is_readable(text: &str) -> bool {
         && is_within(subscripts(text), MAX_SUBSCRIPTS, MAX_SUBSCRIPTED, text)
         && openings(text, "${").filter(|rest| !closes(rest, '}')).count() <= MAX_PARAMETERS
         && !text.contains([HOLE, '\r'])
+}
+
+/// Where quoted text stands that is surely data: up to the first place at which quotes may mean something else.
+fn quoted(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut out = Vec::new();
+    let mut open = None;
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (open, c) {
+            (Some((start, '\'')), '\'') | (Some((start, '"')), '"') => {
+                out.push(start..at);
+                open = None;
+            }
+            (Some((_, '\'')), _) => {}
+            (_, '$' | '`') | (None, '#' | '<') => return out,
+            (_, '\\') => {
+                chars.next();
+            }
+            (None, '\'' | '"') => open = Some((at, c)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Whether a here-document may end elsewhere than the grammar says: its delimiter stands on several lines, or holds what
+/// the shell and the grammar read differently.
+fn has_odd_delimiter(text: &str) -> bool {
+    let data = quoted(text);
+    text.match_indices("<<").filter(|(at, _)| !data.iter().any(|range| range.contains(at))).any(|(at, _)| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches([' ', '\t']);
+        let mut quote = None;
+        let mut chars = rest.chars();
+        while let Some(c) = chars.next() {
+            match (quote, c) {
+                (Some(_), '\n' | '\t') => return true,
+                (Some(open), _) if open == c => quote = None,
+                (None, '\'' | '"') => quote = Some(c),
+                (None | Some('"'), '\\') => match chars.next() {
+                    Some('\n' | '\t') | None => return true,
+                    Some(_) => {}
+                },
+                (None, '$' | '`') => return !rest.starts_with(['$', '`']),
+                (None, _) if c.is_whitespace() || "<>|&;()".contains(c) => return false,
+                _ => {}
+            }
+        }
+        false
+    })
+}
+
+/// Whether the shell may take for commands what the grammar takes for arithmetic: where the brackets of `((` do not close
+/// together, or more than names, numbers, signs and substitutions stands between.
+fn has_odd_arithmetic(text: &str) -> bool {
+    let text: &str = &text.replace("\\\n", "");
+    let data = quoted(text);
+    text.match_indices("((").filter(|(at, _)| !data.iter().any(|range| range.contains(at))).any(|(at, _)| {
+        let (before, from) = text.split_at_checked(at).unwrap_or_default();
+        let before = before.trim_end_matches([' ', '\t']);
+        // Elsewhere it is data, or two lists of commands.
+        let is_place = before.is_empty() || before.ends_with(['$', '\n', ';', '|', '&', '(', '{', '!', '`']);
+        let is_word = ["do", "then", "else", "elif", "if", "while", "until", "for", "time"];
+        let is_place = is_place || is_word.iter().any(|word| before.ends_with(word));
+        is_place && !is_arithmetic(from.get(2..).unwrap_or_default())
+    })
+}
+
+/// Whether arithmetic up to `))` stands first in the text.
+fn is_arithmetic(text: &str) -> bool {
+    let mut depth = 0_usize;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 0 => return chars.peek() == Some(&')'),
+            ')' => depth -= 1,
+            _ if c.is_alphanumeric() || c.is_whitespace() || "_+-*/%<>=!&|^~?:,;$#{}[]@.".contains(c) => {}
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Whether there are few enough of something, by themselves and for the length of the text.

@@ -1,15 +1,17 @@
-use crate::functor::command::reading::Run;
+use crate::functor::command::reading::Reading;
 use crate::functor::command::word::Word;
 
 /// Whether one of the programs deletes folders without asking, or may.
-pub(super) fn is_dangerous(runs: &[Run]) -> bool {
-    runs.iter().any(|run| match run.program.as_str() {
-        "rm" | "grm" => removes(&run.arguments),
-        "find" | "gfind" => {
-            run.arguments.iter().any(|word| word.text == "-delete" || word.may_be_option() && word.splits)
-        }
-        _ => false,
-    })
+pub(super) fn is_dangerous(reading: &Reading) -> bool {
+    let is_given = ["rm", "grm"].iter().any(|program| reading.given(program).any(removes));
+    is_given
+        || reading.runs().iter().any(|run| match run.program.as_str() {
+            "rm" | "grm" => removes(&run.arguments),
+            "find" | "gfind" => {
+                run.arguments.iter().any(|word| word.text == "-delete" || word.may_be_option() && word.splits)
+            }
+            _ => false,
+        })
 }
 
 fn removes(arguments: &[Word]) -> bool {

@@ -28,6 +28,8 @@ use shuck_ast::WordPart;
 use shuck_ast::WordPartNode;
 use shuck_parser::parser::ParseStatus;
 use shuck_parser::parser::Parser;
+use shuck_parser::parser::ShellDialect;
+use shuck_parser::parser::ShellProfile;
 
 use crate::functor::command::launch;
 use crate::functor::command::reading::Reading;
@@ -35,6 +37,11 @@ use crate::functor::command::word::Builder;
 use crate::functor::command::word::HOLE;
 use crate::functor::command::word::Word;
 use crate::functor::unicode;
+
+/// How deep the grammar may go down its stack; a level of it takes up to 50 KiB.
+const MAX_SYNTAX_DEPTH: usize = 14;
+/// Steps of the grammar for one text.
+const MAX_STEPS: usize = 100_000;
 
 /// One text on its way into a [`Reading`].
 #[derive(Debug)]
@@ -52,7 +59,8 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Reads a whole text.
     pub(super) fn over(source: &'a str, reading: &'a mut Reading) {
-        let parsed = Parser::new(source).parse();
+        let bash = ShellProfile::native(ShellDialect::Bash);
+        let parsed = Parser::with_limits_and_profile(source, MAX_SYNTAX_DEPTH, MAX_STEPS, bash).parse();
         if parsed.status != ParseStatus::Clean {
             reading.hide();
             return;
@@ -188,6 +196,7 @@ impl<'a> Walk<'a> {
                     // The grammar may leave escapes in; what a shell then reads is not certain.
                     let text = text.as_str(self.source, part.span);
                     out.push_str(text);
+                    self.reading.load(text);
                     if body.mode.expands() && text.contains('\\') {
                         out.push(HOLE);
                     }
@@ -198,6 +207,7 @@ impl<'a> Walk<'a> {
                     out.push(HOLE);
                 }
                 HeredocBodyPart::ArithmeticExpansion { expression_word_ast, .. } => {
+                    self.reading.evaluate();
                     self.words(expression_word_ast);
                     out.push(HOLE);
                 }
@@ -219,11 +229,17 @@ impl<'a> Walk<'a> {
             Command::Decl(declaration) => {
                 self.writes_variables = true;
                 self.assignments(&declaration.assignments);
+                self.reading.evaluate();
                 self.reading.start(declaration.variant.as_str(), &[]);
                 for operand in &declaration.operands {
                     match operand {
-                        DeclOperand::Flag(word) | DeclOperand::Dynamic(word) => {
+                        DeclOperand::Flag(word) => {
                             self.words(word);
+                        }
+                        // Its text may be a subscript, or a name that is not shown.
+                        DeclOperand::Dynamic(word) => {
+                            self.words(word);
+                            self.reading.doubt();
                         }
                         DeclOperand::Name(reference) => self.reference(reference),
                         DeclOperand::Assignment(assignment) => self.assignment(assignment),
@@ -257,6 +273,7 @@ impl<'a> Walk<'a> {
             BuiltinCommand::Exit(it) => (&it.code, &it.extra_args, &it.assignments),
         };
         self.assignments(assignments);
+        self.reading.evaluate();
         for word in first.iter().chain(rest) {
             self.words(word);
         }
@@ -275,6 +292,9 @@ impl<'a> Walk<'a> {
         if words.first().is_some_and(|name| unicode::deceives(&name.text.replace(HOLE, ""))) {
             self.reading.deceive();
         }
+        if words.first().is_some_and(|word| launch::evaluates(&word.text)) {
+            self.reading.evaluate();
+        }
         launch::run(self.reading, &words, feed);
     }
 
@@ -292,6 +312,7 @@ impl<'a> Walk<'a> {
                 launch::set(self.reading, assignment.target.name.as_str(), &value);
             }
             AssignmentValue::Compound(array) => {
+                launch::set(self.reading, assignment.target.name.as_str(), "\0");
                 for element in &array.elements {
                     match element {
                         ArrayElem::Sequential(value) => {
@@ -330,6 +351,7 @@ impl<'a> Walk<'a> {
                 self.sequence(&it.body);
             }
             CompoundCommand::ArithmeticFor(it) => {
+                self.reading.evaluate();
                 for span in [it.init_span, it.condition_span, it.step_span].into_iter().flatten() {
                     self.suspect(span);
                 }
@@ -359,7 +381,10 @@ impl<'a> Walk<'a> {
             CompoundCommand::Subshell(statements) | CompoundCommand::BraceGroup(statements) => {
                 self.sequence(statements);
             }
-            CompoundCommand::Arithmetic(it) => self.suspect(it.span),
+            CompoundCommand::Arithmetic(it) => {
+                self.reading.evaluate();
+                self.suspect(it.span);
+            }
             CompoundCommand::Time(it) => it.command.iter().for_each(|statement| self.block(statement)),
             CompoundCommand::Conditional(it) => self.condition(&it.expression),
             CompoundCommand::Coproc(it) => self.block(&it.body),
@@ -371,6 +396,8 @@ impl<'a> Walk<'a> {
     }
 
     fn condition(&mut self, expression: &ConditionalExpr) {
+        // Both sides of `-eq`, and the name behind `-v`, are evaluated.
+        self.reading.evaluate();
         if !self.reading.enter() {
             return;
         }
@@ -391,7 +418,11 @@ impl<'a> Walk<'a> {
     }
 
     fn reference(&mut self, reference: &VarRef) {
+        if launch::loads(reference.name.as_str()) {
+            self.reading.doubt();
+        }
         if reference.subscript.is_some() {
+            self.reading.evaluate();
             self.suspect(reference.span);
         }
     }
@@ -423,6 +454,7 @@ impl<'a> Walk<'a> {
         }
         let mut words = builder.finish();
         words.retain(|made| !made.text.is_empty() || word.has_quoted_parts());
+        words.iter().for_each(|made| self.reading.load(&made.text));
         words
     }
 
@@ -454,6 +486,7 @@ impl<'a> Walk<'a> {
                 builder.hole(true);
             }
             WordPart::ArithmeticExpansion { expression_word_ast, .. } => {
+                self.reading.evaluate();
                 if self.reading.enter() {
                     self.words(expression_word_ast);
                     self.reading.leave();
@@ -477,6 +510,7 @@ impl<'a> Walk<'a> {
             | WordPart::ArraySlice { .. }
             | WordPart::IndirectExpansion { .. }
             | WordPart::Transformation { .. } => {
+                self.reading.evaluate();
                 self.suspect(part.span);
                 builder.hole(is_quoted);
             }
@@ -493,6 +527,15 @@ impl<'a> Walk<'a> {
     }
 
     fn parameter(&mut self, parameter: &ParameterExpansion) {
+        // Bounds of a part, subscripts and prompts are evaluated.
+        let body = parameter.raw_body.slice(self.source);
+        if body.contains([':', '[', '@', '!']) {
+            self.reading.evaluate();
+        }
+        // Where such an expansion ends depends on the quotes around it.
+        if body.contains(['\'', '\\']) || (body.contains('"') && body.contains('}')) {
+            self.reading.hide();
+        }
         if substitutes(parameter.raw_body.slice(self.source)) {
             self.reading.hide();
         }
