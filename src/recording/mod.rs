@@ -12,6 +12,7 @@ mod early;
 mod evaluation;
 pub mod event;
 mod fields;
+mod mixed;
 mod other;
 mod part;
 mod pickle;

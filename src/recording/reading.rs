@@ -7,6 +7,7 @@ use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
 use crate::recording::event::{Actions, Author, Event};
 use crate::recording::fields::{Wrong, shown};
+use crate::recording::mixed;
 use crate::recording::skim;
 use crate::recording::vertex;
 use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
@@ -140,6 +141,7 @@ impl Reading {
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
+        mixed::check(json, self.manner.dialect)?;
         let json = match self.manner.dialect {
             Dialect::Adk => Cow::Borrowed(json),
             Dialect::Rust => once(json),
