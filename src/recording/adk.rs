@@ -128,6 +128,11 @@ impl Ignored {
         }
     }
 
+    /// The names, in the order in which they were met.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     /// The names, at most a line of them; none where nothing was ignored.
     pub(crate) fn listed(&self) -> Option<String> {
         const LISTED: usize = 30;
@@ -140,8 +145,7 @@ impl Ignored {
 
 /// Whether an event is a piece of a stream that a later event repeats in full. Such events are no part of a session.
 pub(crate) fn is_partial(json: &Json) -> bool {
-    let said = |json: &Json| json.field("partial") == Some(&Json::Bool(true));
-    said(json) || json.field("options").is_some_and(said)
+    json.field("partial") == Some(&Json::Bool(true))
 }
 
 /// Reads one event.

@@ -12,6 +12,7 @@ mod early;
 mod evaluation;
 pub mod event;
 mod fields;
+mod hidden;
 mod mixed;
 mod other;
 mod part;

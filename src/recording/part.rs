@@ -4,12 +4,15 @@ use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{FieldValue, Part, PartKind};
 use crate::recording::fields::{Fields, Wrong, camel, is_blank, join, shown, snake};
+use crate::recording::mixed;
 use crate::recording::reading::Dialect;
 use crate::recording::untagged;
 use crate::recording::{Parts, StopKind};
 use std::collections::BTreeMap;
 
 const PART: &[&str] = &["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
+/// The keys by which the Rust library tells what a part is.
+const FOREIGN: &[&str] = &["name", "args", "thinking", "serverToolCall", "serverToolResponse", "resource"];
 const CALL: &[&str] = &["id", "name", "args"];
 const RESPONSE: &[&str] = &["id", "name", "response"];
 
@@ -113,6 +116,7 @@ pub(crate) fn unknown(parts: &[Part]) -> impl Iterator<Item = String> {
 
 fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
     let fields = Fields::new(json, place, PART)?;
+    refuse_foreign(json, place, FOREIGN)?;
     let (kind, further_inside) = kind_of(&fields, read)?;
     Ok(Part {
         kind,
@@ -121,6 +125,16 @@ fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
         further: further(json, &fields, PART, FURTHER_OF_PART, read)?,
         further_inside,
     })
+}
+
+/// Refuses a part with one of these keys, in any spelling that a reader might take for it: another library means a call
+/// by it, or an answer, which would go unjudged.
+pub(crate) fn refuse_foreign(json: &Json, place: &str, foreign: &[&str]) -> Result<(), Wrong> {
+    let fields = Fields::new(json, place, foreign)?;
+    match foreign.iter().find(|key| fields.value(key).is_some()) {
+        Some(key) => Err(mixed::mixes(&fields.place(key))),
+        None => Ok(()),
+    }
 }
 
 type FurtherFields = Vec<(String, FieldValue)>;

@@ -20,7 +20,8 @@ pub(crate) struct Skimmed {
     /// Its id; empty where there is none.
     pub(crate) id: String,
     author: String,
-    partial: bool,
+    /// What it says of being a piece of a stream: where it says it twice, it counts as none.
+    partial: Option<bool>,
     content: bool,
     calls: Vec<UnreadCall>,
 }
@@ -45,7 +46,7 @@ pub(crate) fn calls_of(text: &str, index: usize, dialect: Dialect) -> Vec<Unread
 /// The calls of events, partial ones left out.
 pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
     let mut calls = Vec::new();
-    for event in events.into_iter().filter(|event| !event.partial) {
+    for event in events.into_iter().filter(|event| event.partial != Some(true)) {
         for call in event.calls.into_iter().filter(|call| !is_request(&call.tool)) {
             calls.push(UnreadCall {
                 event: event.index,
@@ -169,7 +170,8 @@ impl<'a> Skim<'a> {
                 self.current.id = self.text_at(value);
             }
             "partial" if top => {
-                self.current.partial |= self.bytes.get(value..value + 4) == Some(b"true");
+                let said = self.bytes.get(value..value + 4) == Some(b"true");
+                self.current.partial = Some(said && self.current.partial.is_none());
             }
             "functionCall" if in_part => self.call(value),
             "args"
