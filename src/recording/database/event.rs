@@ -102,9 +102,11 @@ impl Row<'_> {
                     members.add("timestamp", beside.map_or(Json::Null, |(time, _)| seconds(time)));
                 }
                 let (time, without_zone) = match (own, beside) {
+                    // A time that cannot be read leaves the order unknown, whatever stands beside it.
+                    (Some((None, _)), _) => (None, false),
                     (_, Some(_)) => split(beside),
-                    (Some(own), None) => own,
-                    (None, None) => (None, false),
+                    (Some(own), None) if *self.cell("timestamp") == Cell::Null => own,
+                    (_, None) => (None, false),
                 };
                 let value = Ok(Json::Object(members.0));
                 Placed { row: self.number, time, without_zone, value, wrapped: false }
