@@ -1,9 +1,12 @@
 //! One event to an [`Event`]: the keys that Google's libraries and the Rust library share, and those of each.
 
+use std::collections::BTreeMap;
+
 use crate::json::Json;
 use crate::recording::early;
 use crate::recording::event::{Actions, Compaction, Event, Part, ToolConfirmation};
 use crate::recording::fields::{Fields, Place, Wrong, is_blank, is_hollow, join, shown};
+use crate::recording::mixed;
 use crate::recording::part;
 use crate::recording::reading::Dialect;
 use crate::recording::request;
@@ -11,7 +14,7 @@ use crate::recording::time;
 use crate::recording::{Parts, StopKind};
 
 /// The keys of an event that are read.
-const READ: &[&str] = &[
+pub(crate) const READ: &[&str] = &[
     "id",
     "invocationId",
     "author",
@@ -59,7 +62,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// Further keys of the Rust library.
-const RUST: &[&str] = &[
+pub(crate) const RUST: &[&str] = &[
     "llmRequest",
     "eventMetadata",
     "providerMetadata",
@@ -68,7 +71,7 @@ const RUST: &[&str] = &[
 ];
 
 /// The keys of an event that bring text from outside past its parts.
-const OUTSIDE: &[&str] = &["groundingMetadata"];
+pub(crate) const OUTSIDE: &[&str] = &["groundingMetadata"];
 
 const ACTIONS: &[&str] = &[
     "stateDelta",
@@ -117,23 +120,17 @@ pub(crate) struct Manner {
     pub(crate) parts: Parts,
 }
 
-impl Manner {
-    fn known(self, keys: &[&[&'static str]], rust: &[&'static str]) -> Vec<&'static str> {
-        let mut known = keys.concat();
-        match self.dialect {
-            Dialect::Adk | Dialect::Vertex => {}
-            Dialect::Rust => known.extend(rust),
-        }
-        known
-    }
-}
-
 impl Ignored {
     /// Notes a key once.
     pub(crate) fn note(&mut self, key: &str) {
         if self.seen.insert(key.to_owned()) {
             self.names.push(shown(key));
         }
+    }
+
+    /// The names, in the order in which they were met.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
     }
 
     /// The names, at most a line of them; none where nothing was ignored.
@@ -148,8 +145,7 @@ impl Ignored {
 
 /// Whether an event is a piece of a stream that a later event repeats in full. Such events are no part of a session.
 pub(crate) fn is_partial(json: &Json) -> bool {
-    let said = |json: &Json| json.field("partial") == Some(&Json::Bool(true));
-    said(json) || json.field("options").is_some_and(said)
+    json.field("partial") == Some(&Json::Bool(true))
 }
 
 /// Reads one event.
@@ -159,10 +155,13 @@ pub(crate) fn event(
     manner: Manner,
     ignored: &mut Ignored,
 ) -> Result<Event, Wrong> {
-    let known = manner.known(&[READ, SILENT, OUTSIDE], RUST);
+    let known = [READ, SILENT, OUTSIDE, RUST, mixed::NESTED, &[mixed::RAW]].concat();
     let fields = Fields::new(json, "", &known)?;
-    if READ.iter().all(|key| fields.value(key).is_none()) {
-        return Err(Wrong::new(StopKind::BadShape, "the object has no field of an event".to_owned()));
+    if READ.iter().filter(|key| **key != "id").all(|key| fields.value(key).is_none()) {
+        return Err(Wrong::new(
+            StopKind::BadShape,
+            "the object has no field of an event but its id".to_owned(),
+        ));
     }
     for (key, _) in fields.unknown(&known) {
         ignored.note(key);
@@ -186,10 +185,14 @@ pub(crate) fn event(
         let (request, unread) = request::of(&fields);
         event.model_request = request;
         ignored.requests += usize::from(unread);
-        event.custom_metadata = event_metadata(&fields)?.or(event.custom_metadata);
+        event.custom_metadata = merged(event.custom_metadata, event_metadata(&fields)?)?;
     }
-    let known = manner.known(&[ACTIONS, SILENT_ACTIONS], RUST_ACTIONS);
+    let known = [ACTIONS, SILENT_ACTIONS, RUST_ACTIONS].concat();
     if let Some(fields) = fields.object("actions", &known)? {
+        let foreign = |key: &&&str| fields.value(key).is_some_and(|value| !is_blank(value));
+        if let Some(key) = RUST_ACTIONS.iter().filter(|_| manner.dialect != Dialect::Rust).find(foreign) {
+            return Err(mixed::mixes(&fields.place(key)));
+        }
         for (key, _) in fields.unknown(&known) {
             ignored.note(&join("actions", key));
         }
@@ -243,11 +246,40 @@ fn metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
 }
 
 /// What the Rust library has for `customMetadata`, without the exchange with the model.
-fn event_metadata(fields: &Fields<'_>) -> Result<Option<Json>, Wrong> {
-    let entries = fields.entries("eventMetadata")?;
-    let own: Vec<_> =
-        entries.iter().filter(|(key, _)| !key.starts_with("gcp.vertex.agent.")).cloned().collect();
-    Ok((!own.is_empty()).then_some(Json::Object(own)))
+fn event_metadata(fields: &Fields<'_>) -> Result<Vec<(Box<str>, Json)>, Wrong> {
+    let entries = fields.entries("eventMetadata")?.iter();
+    Ok(entries.filter(|(key, _)| !key.starts_with("gcp.vertex.agent.")).cloned().collect())
+}
+
+/// Both kinds of metadata. A key in both with two values is refused: one of them would be lost.
+fn merged(custom: Option<Json>, own: Vec<(Box<str>, Json)>) -> Result<Option<Json>, Wrong> {
+    if own.is_empty() {
+        return Ok(custom);
+    }
+    match custom {
+        Some(Json::Object(mut members)) => {
+            let had: BTreeMap<_, _> = members.iter().cloned().collect();
+            for (key, value) in own {
+                match had.get(&key) {
+                    None => members.push((key, value)),
+                    Some(earlier) if *earlier == value => {}
+                    Some(_) => {
+                        let key = shown(&key);
+                        let text = format!("`event_metadata` and `custom_metadata` differ in `{key}`");
+                        return Err(Wrong::new(StopKind::BadShape, text));
+                    }
+                }
+            }
+            Ok(Some(Json::Object(members)))
+        }
+        Some(Json::Array(mut items)) => {
+            let item =
+                |(key, value)| Json::Object(vec![("key".into(), Json::Text(key)), ("value".into(), value)]);
+            items.extend(own.into_iter().map(item));
+            Ok(Some(Json::Array(items)))
+        }
+        Some(_) | None => Ok(Some(Json::Object(own))),
+    }
 }
 
 fn texts(fields: &Fields<'_>, key: &str) -> Result<Vec<String>, Wrong> {

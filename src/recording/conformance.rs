@@ -216,7 +216,16 @@ fn joined(pieces: &[&Json]) -> Option<Json> {
     }
     close(&mut words, &mut parts);
     let mut members = members.clone();
-    members.retain(|(key, _)| !matches!(&**key, "partial" | "content"));
+    let long_running = pieces.iter().filter_map(|piece| member(piece, "longRunningToolIds"));
+    let long_running: Vec<Json> = long_running
+        .flat_map(|ids| match ids {
+            Json::Array(ids) => ids.clone(),
+            other => vec![other.clone()],
+        })
+        .filter(|id| *id != Json::Null)
+        .collect();
+    members.retain(|(key, _)| !matches!(&*camel(key), "partial" | "content" | "longRunningToolIds"));
+    members.push(("longRunningToolIds".into(), Json::Array(long_running)));
     members.push(("content".into(), compose::content("model", parts)));
     Some(Json::Object(members))
 }

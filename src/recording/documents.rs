@@ -1,12 +1,16 @@
 //! Recordings that are written as YAML: sessions, lists of events, conformance recordings.
 
 use crate::json::Json;
+use crate::recording::adk::Ignored;
 use crate::recording::conformance::{self, Item};
-use crate::recording::fields::{Wrong, camel};
+use crate::recording::fields::{Fields, Wrong, camel};
+use crate::recording::other;
 use crate::recording::reading::{self, Dialect, Names};
+use crate::recording::scan;
+use crate::recording::session;
 use crate::recording::shape::ACCEPTED;
 use crate::recording::skim;
-use crate::recording::{Form, Options, Recording, RecordingError, StopKind};
+use crate::recording::{Form, Notice, Options, Recording, RecordingError, StopKind};
 use crate::yaml;
 
 /// The keys of a content that stands in the event itself, as the goldens of the Go library write it.
@@ -38,14 +42,58 @@ pub(crate) fn read(text: &str, options: &Options) -> Result<Recording, Recording
     match (list("recordings"), list("events")) {
         (Some(_), Some(_)) => Err(other("this is YAML with both `recordings` and `events`".to_owned())),
         (Some(items), None) if items.is_empty() => Err(other("`recordings` is empty".to_owned())),
-        (Some(items), None) => Ok(conformance::read(items.iter().map(item), options)),
+        (Some(items), None) => {
+            let keys =
+                Json::Object(members.iter().map(|(key, _)| (key.text.as_str().into(), Json::Null)).collect());
+            match Fields::new(&keys, "", &["recordings", "events"]) {
+                Ok(_) => Ok(conformance::read(items.iter().map(item), options)),
+                Err(wrong) => Err(other(wrong.text)),
+            }
+        }
         (None, Some(events)) => {
             let named = |name: &str| member(name).and_then(yaml::Node::scalar).unwrap_or_default().to_owned();
             let names = Names { session: named("id"), app: named("appName"), user: named("userId") };
-            Ok(recording(Form::Session, names, events, options))
+            session(members, names, events, options)
         }
         (None, None) => Err(other("this is YAML without a list of `events` or `recordings`".to_owned())),
     }
+}
+
+/// A session, of which all that stands around its events is checked too.
+fn session(
+    members: &[(yaml::Key, yaml::Node)],
+    names: Names,
+    events: &[yaml::Node],
+    options: &Options,
+) -> Result<Recording, RecordingError> {
+    let mut fault = None;
+    let around = members.iter().map(|(key, node)| {
+        let value = match key.text.as_str() {
+            "events" => Json::Array(Vec::new()),
+            _ => node.json().unwrap_or_else(|why| {
+                fault.get_or_insert_with(|| Wrong::new(StopKind::BadNumber, why.to_string()));
+                node.lenient()
+            }),
+        };
+        (key.text.as_str().into(), value)
+    });
+    let around = Json::Object(around.collect());
+    let text = around.ordinary();
+    if let Some(refused) = other::early(text.as_bytes(), &scan::members(text.as_bytes(), 0)) {
+        return Err(refused);
+    }
+    let mut ignored = Ignored::default();
+    let checked = session::about_session(&around, &mut ignored);
+    let mut read = recording(Form::Session, names.clone(), events, options);
+    if let Some(wrong) = fault.or(checked.err()) {
+        let values = events.iter().map(|event| Ok(event.lenient()));
+        return Ok(reading::halted((Form::Session, Dialect::Adk), names, wrong, values, options));
+    }
+    if let Some(names) = ignored.listed() {
+        let text = format!("fields of the session that are not known were ignored: {names}");
+        read.notices.push(Notice { kind: "unknown_keys".to_owned(), text });
+    }
+    Ok(read)
 }
 
 fn recording(form: Form, names: Names, events: &[yaml::Node], options: &Options) -> Recording {

@@ -13,6 +13,17 @@ pub(crate) const SESSION: &[&str] =
 
 const OPTIONS: &[&str] = &["partial", "updateContext", "skipSummarization", "functionCallEventId"];
 
+/// Whether a session is from before ADK 1.0: its state is a `context`, and it names no app.
+pub(crate) fn is_early(session: &Json) -> bool {
+    session.field("context").is_some()
+        && ["appName", "app_name"].iter().all(|key| session.field(key).is_none())
+}
+
+/// Whether the `options` of an event say that it is a piece of a stream.
+pub(crate) fn is_partial(event: &Json) -> bool {
+    event.field("options").is_some_and(|options| options.field("partial") == Some(&Json::Bool(true)))
+}
+
 /// What the `options` of an event changed in the state of the session. It may not stand beside `actions` that do too.
 pub(crate) fn state_delta(event: &Fields<'_>, ignored: &mut Ignored) -> Result<Vec<(String, Json)>, Wrong> {
     let Some(options) = event.object("options", OPTIONS)? else { return Ok(Vec::new()) };

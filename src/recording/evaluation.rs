@@ -3,8 +3,10 @@
 //! A case is read turn by turn, so that a fault in one leaves those before it.
 
 use crate::json::Json;
+use crate::recording::adk::Ignored;
 use crate::recording::compose;
-use crate::recording::fields::{Fields, Wrong, camel, is_hollow};
+use crate::recording::fields::{Fields, Wrong, camel, is_blank, is_hollow, shown};
+use crate::recording::mixed;
 use crate::recording::reading::{self, Dialect, Names};
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::skim;
@@ -14,6 +16,12 @@ use crate::recording::{Form, Notice, Options, Recording, StopKind, UnreadCall};
 
 /// The keys of a case that are read.
 const CASE: &[&str] = &["evalId", "conversation", "sessionInput", "name", "data", "initialSession"];
+
+/// The keys of a case that say what is to be asked, or how its runs are judged.
+const SILENT: &[&str] = &["conversationScenario", "creationTimestamp", "finalSessionState", "rubrics"];
+
+/// The keys of an eval set.
+const SET: &[&str] = &["evalSetId", "name", "description", "evalCases", "creationTimestamp"];
 
 /// Where the cases of an eval set stand.
 #[derive(Debug)]
@@ -36,20 +44,23 @@ struct Case {
     before: Option<Wrong>,
     /// A fault after them.
     after: Option<Wrong>,
+    ignored: Ignored,
 }
 
 /// Reads the cases of an eval set, one recording each.
 pub(crate) fn read(bytes: &[u8], cases: &Cases, options: &Options) -> Vec<Recording> {
-    let outer = outer(bytes, cases);
+    let mut unread = Ignored::default();
+    let outer = outer(bytes, cases, &mut unread);
     if cases.bare {
         let turns = cases.slots.clone();
         let (name, names) = (String::new(), Names::default());
-        let case = Case { name, names, state: None, turns, before: outer, after: None };
+        let case = Case { name, names, state: None, turns, before: outer, after: None, ignored: unread };
         return vec![recording(bytes, &case, options)];
     }
     let read = |slot: &Slot| {
         let mut case = case(bytes, *slot);
         case.before = outer.clone().or(case.before);
+        unread.names().for_each(|name| case.ignored.note(name));
         recording(bytes, &case, options)
     };
     let mut recordings: Vec<_> = cases.slots.iter().map(read).collect();
@@ -58,14 +69,36 @@ pub(crate) fn read(bytes: &[u8], cases: &Cases, options: &Options) -> Vec<Record
 }
 
 /// A fault of the file outside its cases.
-fn outer(bytes: &[u8], cases: &Cases) -> Option<Wrong> {
+fn outer(bytes: &[u8], cases: &Cases, ignored: &mut Ignored) -> Option<Wrong> {
     let list = cases.list?;
     if cases.slots.last().is_some_and(|last| !last.whole) {
         // The end of a broken list is not known: its last case says what is wrong.
         return None;
     }
     let whole = Span { start: 0, end: bytes.len() };
-    strict::parse_around(bytes, whole, list).err().map(|flaw| flaw.wrong())
+    match strict::parse_around(bytes, whole, list) {
+        Ok(set @ Json::Object(_)) => {
+            let known = [SET, mixed::NESTED].concat();
+            Fields::new(&set, "", &known).and_then(|fields| note(&fields, SET, ignored)).err()
+        }
+        Ok(_) => None,
+        Err(flaw) => Some(flaw.wrong()),
+    }
+}
+
+/// Notes the keys that are not known. Those that hold events are refused: nobody would read them.
+fn note(fields: &Fields<'_>, known: &[&str], ignored: &mut Ignored) -> Result<(), Wrong> {
+    for (key, _) in fields.others(known).filter(|(_, value)| !is_blank(value)) {
+        if mixed::NESTED.contains(&&*camel(key)) {
+            let text = format!(
+                "`{}` stands beside the turns of an eval set: which of them happened is not known",
+                shown(key)
+            );
+            return Err(Wrong::new(StopKind::BadShape, text));
+        }
+        ignored.note(key);
+    }
+    Ok(())
 }
 
 fn case(bytes: &[u8], slot: Slot) -> Case {
@@ -85,6 +118,7 @@ fn case(bytes: &[u8], slot: Slot) -> Case {
         turns: list.map_or_else(Vec::new, |list| scan::elements(own, list.start)),
         before: None,
         after: None,
+        ignored: Ignored::default(),
     };
     let hollow = match list {
         Some(list) if slot.whole => strict::parse_around(bytes, slot.span, list),
@@ -117,7 +151,9 @@ fn no_turns() -> Wrong {
 
 /// Reads what a case says around its turns.
 fn about(json: &Json, case: &mut Case) -> Result<(), Wrong> {
-    let fields = Fields::new(json, "", CASE)?;
+    let known = [CASE, SILENT, mixed::NESTED].concat();
+    let fields = Fields::new(json, "", &known)?;
+    note(&fields, &[CASE, SILENT].concat(), &mut case.ignored)?;
     if fields.value("conversation").is_some() && fields.value("data").is_some() {
         let text = "`conversation` and `data` both hold the turns of this case".to_owned();
         return Err(Wrong::new(StopKind::BadShape, text));
@@ -161,6 +197,10 @@ fn recording(bytes: &[u8], case: &Case, options: &Options) -> Recording {
     }
     recording.name.clone_from(&case.name);
     recording.notices.extend(notices(&told));
+    if let Some(names) = case.ignored.listed() {
+        let text = format!("fields around the turns that were not read: {names}");
+        recording.notices.push(Notice { kind: "unread_fields".to_owned(), text });
+    }
     recording
 }
 

@@ -12,6 +12,8 @@ mod early;
 mod evaluation;
 pub mod event;
 mod fields;
+mod hidden;
+mod mixed;
 mod other;
 mod part;
 mod pickle;

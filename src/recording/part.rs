@@ -4,12 +4,15 @@ use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{FieldValue, Part, PartKind};
 use crate::recording::fields::{Fields, Place, Wrong, camel, is_blank, join, shown, snake};
+use crate::recording::mixed;
 use crate::recording::reading::Dialect;
 use crate::recording::untagged;
 use crate::recording::{Parts, StopKind};
 use std::collections::BTreeMap;
 
 const PART: &[&str] = &["text", "thought", "thoughtSignature", "functionCall", "functionResponse"];
+/// The keys by which the Rust library tells what a part is.
+const FOREIGN: &[&str] = &["name", "args", "thinking", "serverToolCall", "serverToolResponse", "resource"];
 const CALL: &[&str] = &["id", "name", "args"];
 const RESPONSE: &[&str] = &["id", "name", "response"];
 
@@ -124,6 +127,7 @@ pub(crate) fn unknown(parts: &[Part]) -> impl Iterator<Item = String> {
 }
 
 fn part(json: &Json, place: Place<'_>, read: Parts) -> Result<Part, Wrong> {
+    refuse_foreign(json, place, FOREIGN)?;
     let fields = Fields::at(json, place, PART)?;
     let mut inline = 0;
     let (kind, further_inside) = kind_of(&fields, read, &mut inline)?;
@@ -134,6 +138,16 @@ fn part(json: &Json, place: Place<'_>, read: Parts) -> Result<Part, Wrong> {
         further: further(json, &fields, (PART, FURTHER_OF_PART), read, &mut inline)?,
         further_inside,
     })
+}
+
+/// Refuses a part with one of these keys, in any spelling that a reader might take for it: another library means a call
+/// by it, or an answer, which would go unjudged.
+pub(crate) fn refuse_foreign(json: &Json, place: Place<'_>, foreign: &[&str]) -> Result<(), Wrong> {
+    let fields = Fields::at(json, place, foreign)?;
+    match foreign.iter().find(|key| fields.value(key).is_some()) {
+        Some(key) => Err(mixed::mixes(&fields.place(key))),
+        None => Ok(()),
+    }
 }
 
 type FurtherFields = Vec<(String, FieldValue)>;

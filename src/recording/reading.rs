@@ -8,8 +8,11 @@ use hashbrown::HashMap;
 
 use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
+use crate::recording::early;
 use crate::recording::event::{Actions, Author, Event};
 use crate::recording::fields::{Wrong, shown};
+use crate::recording::hidden;
+use crate::recording::mixed;
 use crate::recording::skim;
 use crate::recording::vertex;
 use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
@@ -77,6 +80,7 @@ pub(crate) fn of_rows(
     options: &Options,
 ) -> Recording {
     let mut reading = Reading::new(Manner { dialect, parts: options.parts });
+    reading.session.clone_from(&names.session);
     let mut stop = None;
     let mut calls = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
@@ -92,6 +96,7 @@ pub(crate) fn of_rows(
         calls.extend(unread.calls(index, dialect));
         stop.get_or_insert_with(|| stop_of(unread.wrong, Some(index), unread.id));
     }
+    let names = Names { session: reading.session.clone(), ..names };
     reading.recording(form, names, stop, calls)
 }
 
@@ -148,6 +153,12 @@ pub(crate) fn tell_apart(recordings: &mut [Recording]) {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     manner: Manner,
+    /// The session that the events are of; empty until one says it.
+    pub(crate) session: String,
+    /// Whether the session is from before ADK 1.0.
+    pub(crate) early: bool,
+    /// Calls that only partial events made so far, by what an answer names them.
+    hidden: BTreeSet<String>,
     events: Vec<Event>,
     /// Id of an event to its place in `events`. Probed, never walked.
     places: HashMap<String, usize, RandomState>,
@@ -172,17 +183,45 @@ impl Reading {
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
+        mixed::check(json, self.manner.dialect)?;
+        self.of_session(json)?;
         let json = match self.manner.dialect {
             Dialect::Adk => Cow::Borrowed(json),
             Dialect::Rust => once(json),
             Dialect::Vertex => Cow::Owned(vertex::event(json, &mut self.ignored)?),
         };
-        if adk::is_partial(&json) {
+        if adk::is_partial(&json) || self.early && early::is_partial(&json) {
             self.partial += 1;
+            self.hidden.extend(hidden::calls_of(&json));
             return Ok(());
         }
         let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
+        if !self.hidden.is_empty() {
+            hidden::reveal(&mut self.hidden, &event)?;
+        }
         self.keep(event)
+    }
+
+    /// Refuses an event of another session than those before it.
+    fn of_session(&mut self, json: &Json) -> Result<(), Wrong> {
+        let row = match self.manner.dialect {
+            Dialect::Vertex => json.field("name").and_then(Json::text).and_then(vertex::named),
+            Dialect::Adk | Dialect::Rust => None,
+        };
+        let said = ["session_id", "sessionId"].iter().filter_map(|key| json.field(key).and_then(Json::text));
+        for own in said.chain(row.map(|(session, _)| session)).filter(|own| !own.is_empty()) {
+            if self.session.is_empty() {
+                own.clone_into(&mut self.session);
+            } else if own != self.session {
+                let text = format!(
+                    "the event is of the session `{}`, and those before of `{}`: give each a file",
+                    shown(own),
+                    shown(&self.session)
+                );
+                return Err(Wrong::new(StopKind::BadShape, text));
+            }
+        }
+        Ok(())
     }
 
     /// What was read.

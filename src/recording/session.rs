@@ -21,10 +21,11 @@ pub(crate) fn assemble(bytes: &[u8], from: usize, layout: &Layout, options: &Opt
     let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
     reading.expect(layout.slots.len());
     let mut around = around(bytes, from, layout, &mut reading.ignored);
-    let mut session = around.id.clone();
+    around.id.clone_into(&mut reading.session);
+    reading.early = around.early;
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
-        None => read(&mut reading, bytes, &layout.slots, &mut session).err(),
+        None => read(&mut reading, bytes, &layout.slots).err(),
     };
     let mut stop = around.after.map(|wrong| stop_of(wrong, None, String::new()));
     let mut unread_calls = Vec::new();
@@ -35,6 +36,7 @@ pub(crate) fn assemble(bytes: &[u8], from: usize, layout: &Layout, options: &Opt
         stop = Some(stop_of(halt.wrong, halt.event, id.unwrap_or_default()));
         unread_calls = skim::calls(events);
     }
+    let session = reading.session.clone();
     let names = Names { session, app: around.app_name, user: around.user_id };
     let mut recording = reading.recording(layout.form, names, stop, unread_calls);
     for event in &mut recording.events {
@@ -52,10 +54,10 @@ struct Halt {
     wrong: Wrong,
 }
 
-/// Reads the events until one is at fault. `session` is the one that the first line names which names any.
-fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot], session: &mut String) -> Result<(), Halt> {
+/// Reads the events until one is at fault.
+fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt> {
     for (index, slot) in slots.iter().enumerate() {
-        self::slot(reading, bytes, *slot, index, session).map_err(|wrong| Halt {
+        self::slot(reading, bytes, *slot, index).map_err(|wrong| Halt {
             from: index,
             event: Some(index),
             wrong,
@@ -64,29 +66,12 @@ fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot], session: &mut Strin
     Ok(())
 }
 
-fn slot(
-    reading: &mut Reading,
-    bytes: &[u8],
-    slot: Slot,
-    index: usize,
-    session: &mut String,
-) -> Result<(), Wrong> {
+fn slot(reading: &mut Reading, bytes: &[u8], slot: Slot, index: usize) -> Result<(), Wrong> {
     if slot.unseparated {
         return Err(Flaw::unseparated(slot.span.start).wrong());
     }
     let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
     if let Some(text) = failure(&json) {
-        return Err(Wrong::new(StopKind::BadShape, text));
-    }
-    let own = json.field("session_id").and_then(Json::text).unwrap_or_default();
-    if session.is_empty() {
-        own.clone_into(session);
-    } else if !own.is_empty() && own != session {
-        let text = format!(
-            "the event is of the session `{}`, and those before of `{}`: give each a file",
-            shown(own),
-            shown(session)
-        );
         return Err(Wrong::new(StopKind::BadShape, text));
     }
     reading.take(&json, index)
@@ -109,6 +94,8 @@ struct Around {
     id: String,
     app_name: String,
     user_id: String,
+    /// Whether it is a session from before ADK 1.0.
+    early: bool,
     /// A fault before the events, or one that makes it unclear which they are.
     before: Option<Wrong>,
     /// A fault after them.
@@ -135,7 +122,7 @@ fn around(bytes: &[u8], from: usize, layout: &Layout, ignored: &mut Ignored) -> 
     let names = names(&hollow.bytes);
     match layout.form {
         Form::Session | Form::Golden => match about_session(&json, ignored) {
-            Ok(requests) => Around { requests, ..names },
+            Ok(requests) => Around { requests, early: early::is_early(&json), ..names },
             Err(wrong) => Around { before: Some(wrong), ..names },
         },
         Form::EventList
@@ -176,7 +163,8 @@ fn names(bytes: &[u8]) -> Around {
     Around { id: name("id"), app_name: name("appName"), user_id: name("userId"), ..Around::default() }
 }
 
-fn about_session(json: &Json, ignored: &mut Ignored) -> Result<BTreeMap<String, Json>, Wrong> {
+/// Reads what a session says around its events.
+pub(crate) fn about_session(json: &Json, ignored: &mut Ignored) -> Result<BTreeMap<String, Json>, Wrong> {
     let known = [SESSION, early::SESSION].concat();
     let fields = Fields::new(json, "", &known)?;
     for (key, _) in fields.others(SESSION).filter(|(key, _)| camel(key) != "eventLogs") {

@@ -4,10 +4,12 @@ use crate::recording::Form;
 use crate::recording::RecordingError;
 use crate::recording::evaluation::Cases;
 use crate::recording::fields::{camel, shown};
+use crate::recording::mixed;
 use crate::recording::other;
 use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::stream;
+use crate::recording::vertex;
 
 /// What can be read, for every refusal.
 pub(crate) const ACCEPTED: &str = "accepted are session documents, alone or in a list, session databases, lists of events, events as JSON lines, \
@@ -202,28 +204,31 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     Ok(Layout { form: Form::EventLines, dialect, slots, doubled: Vec::new(), list: None })
 }
 
-/// Whose events they are, by the first that says a time. Refused are those that cannot be read yet.
+/// Whose events they are, by the first: one of another dialect after it stops the session. Refused are those that cannot
+/// be read yet.
 pub(crate) fn probe(bytes: &[u8], slots: &[Slot]) -> Result<Dialect, RecordingError> {
-    for slot in slots {
-        let members = scan::members(bytes, slot.span.start);
-        if let Some(keys) = pascal(&members) {
+    let Some(first) = slots.first() else { return Ok(Dialect::Adk) };
+    let members = scan::members(bytes, first.span.start);
+    match pascal(&members) {
+        Some(keys) => {
             let what = format!("a recording with the field names of Go ({keys})");
             let instead =
                 "take the session with the names of its JSON form, as the answer to GET session has them";
-            return Err(other::no_session(&what, instead));
+            Err(other::no_session(&what, instead))
         }
-        if has(&members, "timestamp") || has(&members, "rawEvent") {
-            return Ok(dialect(bytes, &members));
-        }
+        None => Ok(dialect(bytes, &members)),
     }
-    Ok(Dialect::Adk)
 }
 
-/// The Vertex AI session service alone names an event by its place among others. The Rust library alone writes snake_case keys and times as
-/// text.
+/// The Vertex AI session service alone names an event by its place among others, and gives it no key of its own beside.
+/// The Rust library alone writes snake_case keys and times as text.
 fn dialect(bytes: &[u8], members: &Members) -> Dialect {
     let name = members.iter().find(|(key, _)| key == "name").map(|(_, span)| scan::text(bytes, *span));
-    if has(members, "rawEvent") || name.is_some_and(|name| name.contains("/events/")) {
+    let own = |(key, span): &(String, Span)| {
+        let name = camel(key);
+        span.of(bytes) != b"null" && !vertex::ROW.contains(&&*name) && mixed::is_of_event(&name)
+    };
+    if name.is_some_and(|name| vertex::named(&name).is_some()) && !members.iter().any(own) {
         return Dialect::Vertex;
     }
     let timed = members.iter().any(|(key, span)| key == "timestamp" && bytes.get(span.start) == Some(&b'"'));

@@ -3,8 +3,11 @@
 //! Nothing that is found here is judged: each of these calls is listed as denied. So the reading is lenient, and looks at
 //! keys and brackets alone.
 
+use std::collections::BTreeMap;
+
 use crate::json;
 use crate::recording::fields::camel;
+use crate::recording::mixed;
 use crate::recording::reading::Dialect;
 use crate::recording::scan::{self, Slot, Span};
 use crate::recording::{UnreadCall, is_request};
@@ -20,7 +23,8 @@ pub(crate) struct Skimmed {
     /// Its id; empty where there is none.
     pub(crate) id: String,
     author: String,
-    partial: bool,
+    /// What it says of being a piece of a stream: where it says it twice, it counts as none.
+    partial: Option<bool>,
     content: bool,
     calls: Vec<UnreadCall>,
 }
@@ -33,8 +37,29 @@ pub(crate) fn events(bytes: &[u8], slots: &[Slot], first: usize, dialect: Dialec
         let mut skim = Skim::new(bytes, *slot, index, dialect);
         skim.run();
         events.append(&mut skim.events);
+        for inner in nested(bytes, *slot) {
+            let mut skim = Skim::new(bytes, inner, index, dialect);
+            skim.run();
+            events.append(&mut skim.events);
+        }
     }
     events
+}
+
+/// Where the events stand that an event holds, which no event may.
+fn nested(bytes: &[u8], slot: Slot) -> Vec<Slot> {
+    if !slot.whole {
+        return Vec::new();
+    }
+    let own = bytes.get(..slot.span.end).unwrap_or(bytes);
+    let members = scan::members(own, slot.span.start).into_iter();
+    let held = members.filter(|(key, _)| mixed::NESTED.contains(&&*camel(key)));
+    held.flat_map(|(_, span)| match own.get(span.start) {
+        Some(b'[') => scan::elements(own, span.start),
+        Some(b'{') => vec![Slot::whole(span.start, span.end)],
+        Some(_) | None => Vec::new(),
+    })
+    .collect()
 }
 
 /// The calls of one event, which is the whole of the text and has this number.
@@ -45,7 +70,7 @@ pub(crate) fn calls_of(text: &str, index: usize, dialect: Dialect) -> Vec<Unread
 /// The calls of events, partial ones left out.
 pub(crate) fn calls(events: Vec<Skimmed>) -> Vec<UnreadCall> {
     let mut calls = Vec::new();
-    for event in events.into_iter().filter(|event| !event.partial) {
+    for event in events.into_iter().filter(|event| event.partial != Some(true)) {
         for call in event.calls.into_iter().filter(|call| !is_request(&call.tool)) {
             calls.push(UnreadCall {
                 event: event.index,
@@ -77,8 +102,14 @@ struct Skim<'a> {
     loose: Option<Loose>,
     /// Where the whole event ends that a row of the Vertex AI session service holds.
     raw_end: Option<usize>,
-    /// Whether a message was met in it, which then stands for that of the row.
+    /// Whether a message was met in it, which then stands before that of the row.
     raw: bool,
+    /// The calls of that message or of the one of the row, whichever came first.
+    beside: Vec<UnreadCall>,
+    /// Whether the message of the row came last.
+    row_last: bool,
+    /// Where the message of the event begins.
+    content_at: Option<usize>,
     pairs: Vec<(usize, usize)>,
     events: Vec<Skimmed>,
     current: Skimmed,
@@ -96,6 +127,9 @@ impl<'a> Skim<'a> {
             loose: None,
             raw_end: None,
             raw: false,
+            beside: Vec::new(),
+            row_last: false,
+            content_at: None,
             pairs: pairs(bytes, slot),
             events: Vec::new(),
             current: Skimmed { index, ..Skimmed::default() },
@@ -142,16 +176,24 @@ impl<'a> Skim<'a> {
         let inside = usize::from(self.raw_end.is_some_and(|end| value < end));
         let in_part = !self.slot.whole || self.open.len() == PART_DEPTH + inside;
         let vertex = self.dialect == Dialect::Vertex && self.slot.whole;
-        let rust = self.dialect == Dialect::Rust && in_part;
+        if key == "content" && self.open.len() == 1 + inside {
+            self.content_at = Some(value);
+        }
+        let in_content = self.content_at.is_some() && self.open.get(1 + inside).copied() == self.content_at;
+        // In the message of another library such a part stops the session, and is listed all the same.
+        let rust = in_part && (self.dialect == Dialect::Rust || self.slot.whole && in_content);
         match key {
             "name" | "args" if rust => self.loose_member(key, value),
             "id" if rust && (self.slot.whole || self.is_loose()) => self.loose_member(key, value),
             "rawEvent" if vertex && top => self.raw_end = self.close_of(value),
             "content" if vertex && self.open.len() == 1 + inside && inside == 1 => {
-                self.current.calls.clear();
+                self.set_beside();
                 self.raw = true;
             }
-            "content" if vertex && top && self.raw => self.jump(value),
+            "content" if vertex && top && self.raw => {
+                self.set_beside();
+                self.row_last = true;
+            }
             "name" if vertex && top => {
                 let name = self.text_at(value);
                 self.current.id = name.rsplit('/').next().unwrap_or_default().to_owned();
@@ -169,7 +211,8 @@ impl<'a> Skim<'a> {
                 self.current.id = self.text_at(value);
             }
             "partial" if top => {
-                self.current.partial |= self.bytes.get(value..value + 4) == Some(b"true");
+                let said = self.bytes.get(value..value + 4) == Some(b"true");
+                self.current.partial = Some(said && self.current.partial.is_none());
             }
             "functionCall" if in_part => self.call(value),
             "args"
@@ -205,8 +248,36 @@ impl<'a> Skim<'a> {
         }
     }
 
+    fn set_beside(&mut self) {
+        self.flush_loose();
+        self.beside.append(&mut self.current.calls);
+    }
+
+    /// Puts the calls of a row behind those of the whole event in it, which are the same where it was not changed.
+    fn join_beside(&mut self) {
+        let mut row = std::mem::take(&mut self.beside);
+        if std::mem::take(&mut self.row_last) {
+            std::mem::swap(&mut row, &mut self.current.calls);
+        }
+        let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for call in &self.current.calls {
+            *known.entry((call.call_id.clone(), call.tool.clone())).or_default() += 1;
+        }
+        row.retain(|call| match known.get_mut(&(call.call_id.clone(), call.tool.clone())) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                false
+            }
+            Some(_) | None => true,
+        });
+        self.current.calls.append(&mut row);
+    }
+
     fn flush(&mut self) {
         self.flush_loose();
+        if !self.beside.is_empty() {
+            self.join_beside();
+        }
         let index = self.current.index + 1;
         let next = Skimmed { index, ..Skimmed::default() };
         self.events.push(std::mem::replace(&mut self.current, next));

@@ -3,7 +3,7 @@
 use crate::json::Json;
 use crate::recording::bytes;
 use crate::recording::event::{Part, PartKind};
-use crate::recording::fields::{Fields, Wrong, is_blank};
+use crate::recording::fields::{Fields, Place, Wrong, is_blank};
 use crate::recording::part;
 use crate::recording::{Parts, StopKind};
 
@@ -26,11 +26,22 @@ const PART: &[&str] = &[
     "serverToolResponse",
     "resource",
 ];
+/// The keys by which Google's libraries tell what a part is.
+const FOREIGN: &[&str] = &[
+    "functionCall",
+    "toolCall",
+    "toolResponse",
+    "executableCode",
+    "codeExecutionResult",
+    "inlineData",
+    "fileData",
+];
 const RESPONSE: &[&str] = &["name", "response"];
 
 /// Reads one part.
 pub(crate) fn part(json: &Json, place: &str, read: Parts) -> Result<Part, Wrong> {
     let fields = Fields::new(json, place, PART)?;
+    part::refuse_foreign(json, Place::Words(place), FOREIGN)?;
     let (kind, own) = kind(&fields)?;
     let others = grouped(fields.others(own).filter(|(_, value)| !is_blank(value)));
     let mut inline = 0;
@@ -193,7 +204,6 @@ mod tests {
             (r#"{"server_tool_call": {"name": "search"}}"#, "server_tool_call", "server_tool_call"),
             (r#"{"server_tool_response": {"x": 1}}"#, "server_tool_response", "server_tool_response"),
             (r#"{"resource": {"uri": "x", "text": "t"}}"#, "resource", "resource"),
-            (r#"{"functionCall": {"name": "pay", "args": {}}}"#, "functionCall", "function_call"),
             (r#"{"text": "x", "annotations": {"a": 1}}"#, "annotations", "annotations"),
         ];
         for (text, shown, name) in rows {
@@ -205,6 +215,16 @@ mod tests {
         let inner = r#"{"functionResponse": {"name": "f", "response": 1, "inline_data": [{"data": [1]}]}}"#;
         let wrong = read(inner, Parts::Supported).unwrap_err();
         assert_eq!(wrong.text, "`parts[0].functionResponse.inline_data` is no supported part of a message");
+    }
+
+    #[test]
+    fn what_google_calls_a_call_stops() {
+        for text in [r#"{"functionCall": {"name": "pay"}}"#, r#"{"FunctionCall": 1}"#, r#"{"tool_call": {}}"#]
+        {
+            for parts in [Parts::Supported, Parts::Full] {
+                assert_eq!(read(text, parts).unwrap_err().kind, StopKind::BadShape, "{text}");
+            }
+        }
     }
 
     #[test]

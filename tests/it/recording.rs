@@ -271,10 +271,10 @@ fn written(tongue: Tongue, number: usize, parts: &str) -> String {
             r#"{{"id":"e{number}","author":"a","invocation_id":"i","timestamp":"2026-11-30T14:11:00Z",{content}}}"#
         ),
         Tongue::Vertex => format!(
-            r#"{{"name":"x/events/e{number}","author":"a","timestamp":{{"seconds":1767000000}},{content}}}"#
+            r#"{{"name":"x/sessions/s/events/e{number}","author":"a","timestamp":{{"seconds":1767000000}},{content}}}"#
         ),
         Tongue::VertexRaw => format!(
-            r#"{{"name":"x/events/e{number}","author":"a","timestamp":"2026-11-30T14:11:00Z",{content},"rawEvent":{{"author":"a",{content}}}}}"#
+            r#"{{"name":"x/sessions/s/events/e{number}","author":"a","timestamp":"2026-11-30T14:11:00Z",{content},"rawEvent":{{"author":"a",{content}}}}}"#
         ),
     }
 }

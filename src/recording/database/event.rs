@@ -89,10 +89,12 @@ impl Row<'_> {
         Unread { wrong, id: self.cell("id").plain_text().unwrap_or_default(), text }
     }
 
-    /// An event that stands in one column as a whole. The time in it is exact, the one beside it only where there is no other.
+    /// An event that stands in one column as a whole. The time beside it says where it stands, the one in it only where there
+    /// is no other.
     fn whole(&self, [id, invocation, column]: [&str; 3]) -> Placed {
         let beside = self.cell("timestamp").time();
         let event = self.json(column).and_then(|json| self.with_names(json, [id, invocation, column]));
+        let event = event.and_then(|members| same_time(&members, beside, column).map(|()| members));
         match event {
             Ok(mut members) => {
                 let own = member(&members.0, "timestamp").map(|value| (time::instant_of(value), false));
@@ -100,8 +102,11 @@ impl Row<'_> {
                     members.add("timestamp", beside.map_or(Json::Null, |(time, _)| seconds(time)));
                 }
                 let (time, without_zone) = match (own, beside) {
-                    (Some(own), _) => own,
-                    (None, beside) => split(beside),
+                    // A time that cannot be read leaves the order unknown, whatever stands beside it.
+                    (Some((None, _)), _) => (None, false),
+                    (_, Some(_)) => split(beside),
+                    (Some(own), None) if *self.cell("timestamp") == Cell::Null => own,
+                    (_, None) => (None, false),
                 };
                 let value = Ok(Json::Object(members.0));
                 Placed { row: self.number, time, without_zone, value, wrapped: false }
@@ -244,6 +249,18 @@ impl Row<'_> {
         }
         Ok((Json::Object(event.0), false))
     }
+}
+
+/// Refuses an event whose time is another than that of its row, by more than what either is rounded to.
+fn same_time(members: &Members, beside: Option<Time>, column: &str) -> Result<(), Wrong> {
+    let own = member(&members.0, "timestamp").and_then(time::instant_of);
+    let (Some(own), Some((beside, _))) = (own, beside) else { return Ok(()) };
+    if own.duration_since(beside).unsigned_abs() <= std::time::Duration::from_secs(1) {
+        return Ok(());
+    }
+    let text =
+        format!("`timestamp` and the same in `{column}` differ by more than a second: {beside} and {own}");
+    Err(Wrong::new(StopKind::BadShape, text))
 }
 
 fn split(time: Option<Time>) -> (Option<Timestamp>, bool) {
