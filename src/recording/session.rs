@@ -185,5 +185,5 @@ fn about_session(json: &Json, ignored: &mut Ignored) -> Result<BTreeMap<String, 
     }
     fields.entries("state")?;
     fields.list("events")?;
-    early::requests(&fields)
+    early::requests(&fields, ignored)
 }

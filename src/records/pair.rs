@@ -4,7 +4,6 @@ use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::records::CallNumber;
 use crate::records::CallOutcome;
-use crate::records::draft::Answer;
 use crate::records::draft::Purpose;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
@@ -29,6 +28,8 @@ pub(crate) struct Call {
     pub(crate) unjudged_arguments: String,
     pub(crate) moment: Moment,
     pub(crate) branch: Name,
+    pub(crate) scope: Name,
+    pub(crate) author: Name,
     /// Whether an agent of this session made it: not a person, not another agent's channel.
     pub(crate) by_agent: bool,
     pub(crate) long_running: bool,
@@ -44,6 +45,8 @@ pub(crate) struct Call {
     pub(crate) approved_at: Option<Moment>,
     /// The records of a run that it started on a branch or in a scope of its own.
     pub(crate) inner: Vec<RecordId>,
+    /// Its last answer, of whatever status.
+    pub(crate) last_answer: Option<RecordId>,
 }
 
 /// Calls by a text, newest last, on any branch and on each.
@@ -86,6 +89,8 @@ pub(crate) struct Calls {
     by_id: Index,
     by_name: Index,
     by_number: BTreeMap<CallNumber, CallIndex>,
+    /// The call that a record holds, or answers.
+    by_record: BTreeMap<RecordId, CallIndex>,
     /// For each event with calls that were answered, the context of its records.
     answering: BTreeMap<Moment, ContextId>,
 }
@@ -121,7 +126,25 @@ impl Calls {
         if let Some(number) = call.number {
             self.by_number.insert(number, index);
         }
+        self.by_record.insert(call.record, index);
         self.all.push(call);
+    }
+
+    /// Notes an answer to a call.
+    pub(crate) fn note_answer(&mut self, index: CallIndex, answer: RecordId) {
+        self.by_record.insert(answer, index);
+        if let Some(call) = self.call_mut(index) {
+            call.last_answer = Some(answer);
+        }
+    }
+
+    /// Whether a request that shows the turn of its agent has to show this record: an answered call, and its last answer.
+    pub(crate) fn has_to_be_shown(&self, record: RecordId) -> bool {
+        let call = self.by_record.get(&record).and_then(|&index| self.call(index));
+        call.is_some_and(|call| match call.last_answer {
+            Some(answer) => record == call.record || record == answer,
+            None => false,
+        })
     }
 
     /// Forgets calls that a rewind undid, for pairing.
@@ -158,20 +181,29 @@ impl Calls {
         self.by_id.any.get(id)?.last().copied()
     }
 
+    /// The newest call with the id of this one that was made before its event.
+    pub(crate) fn earlier(&self, index: CallIndex) -> Option<CallIndex> {
+        let call = self.call(index)?;
+        let alike = self.by_id.any.get(&call.id)?;
+        let before =
+            alike.partition_point(|&other| self.call(other).is_some_and(|other| other.moment < call.moment));
+        alike.get(before.checked_sub(1)?).copied()
+    }
+
     /// The call that an answer belongs to: the newest with its id, those of one event by position, where the names
     /// agree; without an id the nearest unanswered one of its name. `taken` are those answered by the same event.
     pub(crate) fn answered_by(
         &self,
         sight: &Sight,
-        answer: &Answer<'_>,
+        (id, name): (&str, &str),
         branch: Name,
         taken: &[CallIndex],
     ) -> Option<CallIndex> {
-        if answer.id.is_empty() {
-            return self.nearest_unanswered(sight, answer.name, branch, taken);
+        if id.is_empty() {
+            return self.nearest_unanswered(sight, name, branch, taken);
         }
-        let list = self.by_id.seen_from(sight, answer.id, branch);
-        let group: Vec<_> = self.last_event(list).into_iter().filter(|&i| self.agrees(i, answer)).collect();
+        let list = self.by_id.seen_from(sight, id, branch);
+        let group: Vec<_> = self.last_event(list).into_iter().filter(|&i| self.agrees(i, name)).collect();
         let free = |&i: &CallIndex| !taken.contains(&i);
         let unanswered = |&i: &CallIndex| free(&i) && self.is_unanswered(i);
         group
@@ -182,8 +214,8 @@ impl Calls {
             .or_else(|| group.last().copied())
     }
 
-    fn agrees(&self, index: CallIndex, answer: &Answer<'_>) -> bool {
-        answer.name.is_empty() || self.call(index).is_some_and(|call| call.name == answer.name)
+    fn agrees(&self, index: CallIndex, name: &str) -> bool {
+        name.is_empty() || self.call(index).is_some_and(|call| call.name == name)
     }
 
     fn is_unanswered(&self, index: CallIndex) -> bool {
@@ -316,7 +348,7 @@ mod tests {
             b answer c f {} @ "branch":"r.b"
             d answer c f {} @ "branch":"r.d"
             r call c f {"n":3}
-            d answer c f {} @ "branch":"r.d""#;
+            r answer c f {} @ "branch":"r.d""#;
         assert_eq!(results(lines), [r#"2 f {"n":1}"#, r#"3 f {"n":2}"#, r#"6 f {"n":3}"#]);
         assert_eq!(outcomes(&build(lines).0).0[2], "4 f unmatched");
         let lines = r#"r call c f {"n":1}
