@@ -80,7 +80,7 @@ impl Scene<'_> {
     }
 
     /// Whether a node of a workflow handed it back to the agent that called.
-    pub(crate) fn from_node(&self) -> bool {
+    pub(crate) fn is_handed_back(&self) -> bool {
         self.event.author == "user" && !self.event.node_path.is_empty()
     }
 
@@ -463,6 +463,7 @@ impl Graph {
             entry.span = event.actions.compaction.as_ref().map(|c| (c.start.clone(), c.end.clone()));
             entry.rewinds_to = self.rewind_target(event);
         }
+        self.book.release();
         let rewinds = entry.rewinds_to.is_some();
         self.sight.append(&mut self.trail, entry);
         if rewinds {

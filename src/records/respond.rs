@@ -20,6 +20,7 @@ use crate::records::draft::Purpose;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
+use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
 use crate::records::visible::Shown;
 
@@ -29,7 +30,7 @@ impl Graph {
         // What ran is known by its id alone: its answer may name the tool that was asked for.
         let name = if scene.event.ran_otherwise { "" } else { answer.name };
         let sought = (answer.id, name);
-        let index = self.book.answered_by(&self.sight, sought, scene.branch, &scene.taken);
+        let index = self.book.answered_by(&self.sight, sought, scene.branch);
         let (inputs, shown) = match (index, answer.purpose) {
             (Some(index), Purpose::Tool | Purpose::Input) => {
                 (self.inputs_of_answer(scene, index, answer.name), Shown::Everyone)
@@ -43,6 +44,7 @@ impl Graph {
         let record = self.record(scene, body, inputs, shown);
         scene.taken.extend(index);
         if let Some(index) = index {
+            self.book.take(index);
             self.book.note_answer(index, record);
         }
         match (answer.purpose, index) {
@@ -106,36 +108,11 @@ impl Graph {
     /// Notes what an answer says about its call.
     fn answered(&mut self, scene: &mut Scene<'_>, record: RecordId, index: CallIndex, answer: &Answer<'_>) {
         let Some(call) = self.book.call(index) else { return };
-        // What goes on has not returned.
-        let said =
-            if answer.continues { Shows::Waiting } else { answer::shows(&answer.response, &call.name) };
-        let actions = &scene.event.actions;
-        let fails = answer.is_empty || !scene.event.error_code.is_empty();
-        let shown = match (said, actions.confirmation_decision) {
-            // The call did not run, whatever its answer says.
-            (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
-            (Shows::Result, _) if fails => Shows::Failure,
-            (shown, _) => shown,
-        };
-        // The runner writes an answer after the message with its call, in the name of the agent that made it.
-        let foreign = call.moment == scene.moment
-            || scene.event.author.is_empty()
-            || (scene.author != call.author && !scene.from_node());
-        let named = !call.id.is_empty()
-            && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
-                || actions.requested_auth.contains(&call.id));
-        let standing = Standing {
-            by_person: scene.answers_as_person(),
-            outside: scene.through || !call.by_agent || call.refused || call.number.is_none(),
-            named_as_waiting: named,
-            requested: self.requests.ask_about(index),
-            long_running: call.long_running,
-            foreign,
-            ran_otherwise: scene.event.ran_otherwise,
-        };
+        let shown = shows(scene, answer, &call.name);
+        let standing = self.standing(scene, index, call);
         let status = answer::status(shown, standing);
         scene.waits |= status == Status::Pending;
-        if actions.confirmation_decision == Some(true) {
+        if scene.event.actions.confirmation_decision == Some(true) {
             let text = format!(
                 "call {} to {} was let run by the program around the agent: who was asked is not recorded, and it counts \
                  for no approval",
@@ -148,9 +125,33 @@ impl Graph {
             call.placeholder |= shown == Shows::Placeholder && !standing.by_person && !standing.outside;
         }
         self.conclude(record, index, status, shown);
+        if status == Status::Unmatched {
+            self.notice_foreign(index);
+        }
         if let Some(asked) = self.book.earlier(index).filter(|_| status == Status::Violated) {
             self.notice_violation(asked, index);
             self.conclude(record, asked, status, shown);
+        }
+    }
+
+    /// What matters about an answer beside its contents.
+    fn standing(&self, scene: &Scene<'_>, index: CallIndex, call: &Call) -> Standing {
+        let actions = &scene.event.actions;
+        let named = !call.id.is_empty()
+            && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
+                || actions.requested_auth.contains(&call.id));
+        // The runner writes an answer after the message with its call, in the name of the agent that made it.
+        let foreign = call.moment == scene.moment
+            || scene.event.author.is_empty()
+            || (scene.author != call.author && !scene.is_handed_back());
+        Standing {
+            by_person: scene.answers_as_person(),
+            outside: scene.through || !call.by_agent || call.refused || call.number.is_none(),
+            named_as_waiting: named,
+            requested: self.requests.ask_about(index),
+            long_running: call.long_running,
+            foreign,
+            ran_otherwise: scene.event.ran_otherwise,
         }
     }
 
@@ -192,6 +193,18 @@ impl Graph {
         if status == Status::Ok {
             self.facts.push(SessionFact::ToolResult { record, tool, arguments });
         }
+    }
+
+    fn notice_foreign(&mut self, index: CallIndex) {
+        let Some(call) = self.book.call(index) else { return };
+        let text = format!(
+            "the answer to call {} to {} stands in the message of its call, or is not written in the name of {}: it is \
+             no result",
+            quoted(&call.id),
+            quoted(&call.name),
+            quoted(self.sight.text(call.author))
+        );
+        self.warnings.add("foreign_answer", text);
     }
 
     fn notice_violation(&mut self, asked: CallIndex, ran: CallIndex) {
@@ -307,6 +320,19 @@ impl Graph {
     }
 }
 
+/// What an answer of the event shows of its call.
+fn shows(scene: &Scene<'_>, answer: &Answer<'_>, tool: &str) -> Shows {
+    // What goes on has not returned.
+    let said = if answer.continues { Shows::Waiting } else { answer::shows(&answer.response, tool) };
+    let fails = answer.is_empty || !scene.event.error_code.is_empty();
+    match (said, scene.event.actions.confirmation_decision) {
+        // The call did not run, whatever its answer says.
+        (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
+        (Shows::Result, _) if fails => Shows::Failure,
+        (shown, _) => shown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::records::ApprovalScope;
@@ -390,6 +416,7 @@ mod tests {
             {"content":{"parts":[{"functionResponse":{"id":"c","name":"f","response":{}}}]}}]"#;
         let (graph, _) = crate::records::building::graph(nobody);
         assert_eq!(outcomes(&graph), (vec!["1 f unmatched".to_owned()], vec![], vec![1]));
+        assert_eq!(warned(&graph), ["foreign_answer"]);
     }
 
     #[test]
