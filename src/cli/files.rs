@@ -228,6 +228,7 @@ fn way_inside(folder: &Path, name: &Path) -> Result<PathBuf, FileError> {
 }
 
 /// What happens to a file that stands in the way of a new one.
+#[cfg(feature = "sqlite")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InTheWay {
     Stays,
@@ -235,6 +236,7 @@ pub(crate) enum InTheWay {
 }
 
 /// Writes a file of that name under a folder, which nobody but its owner may read.
+#[cfg(feature = "sqlite")]
 pub(crate) fn write_private(
     folder: &Path,
     name: &Path,

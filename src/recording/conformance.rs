@@ -3,7 +3,7 @@
 //! They hold no events. A message of a person is the last content of the first request after it, a model's output its
 //! response, a tool's result an answer. Each output keeps the request that it answers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::json::Json;
 use crate::recording::adk::is_partial;
@@ -35,6 +35,7 @@ pub(crate) fn read(items: impl IntoIterator<Item = Item>, options: &Options) -> 
     reading::add_unread(&mut recording, build.unread);
     for event in &mut recording.events {
         event.model_request = build.requests.remove(&event.index);
+        event.ran_otherwise = build.otherwise.contains(&event.index);
     }
     let text = "this is a conformance recording: it has no ids and no times of events, failed and unfinished calls are not \
                 in it, and messages of people are those that the requests to models end with";
@@ -69,6 +70,8 @@ struct Build {
     /// The request behind each model output, by the number of its value.
     requests: BTreeMap<usize, Json>,
     unread: Vec<UnreadCall>,
+    /// Calls and answers of tools that ran otherwise than the model asked, by the numbers of their values.
+    otherwise: BTreeSet<usize>,
     /// The number of the last message of a person.
     message: Option<String>,
     /// Calls that no tool recording has named yet, by their ids.
@@ -157,16 +160,33 @@ impl Build {
             match alike.and_then(VecDeque::pop_front) {
                 Some(place) => self.name(place, &id),
                 // No model asked for it: a node of a workflow called it.
-                None => {
-                    let content = one_part("model", "functionCall", call.clone());
-                    self.values.push(Ok(compose::event(agent, &invocation, content)));
-                }
+                None => self.ran(call, agent, &invocation),
             }
         }
+        let otherwise = called.is_some_and(|place| self.claimed(place) != Some(claim(call)));
+        if otherwise {
+            self.otherwise.insert(self.values.len());
+            self.ran(call, agent, &invocation);
+        }
         let Some(response) = fields.value("toolResponse") else { return Ok(()) };
+        if otherwise {
+            self.otherwise.insert(self.values.len());
+        }
         let content = one_part("user", "functionResponse", response.clone());
         self.values.push(Ok(compose::event(agent, &invocation, content)));
         Ok(())
+    }
+
+    /// Adds the call that a tool ran for.
+    fn ran(&mut self, call: &Json, agent: &str, invocation: &str) {
+        let content = one_part("model", "functionCall", call.clone());
+        self.values.push(Ok(compose::event(agent, invocation, content)));
+    }
+
+    /// What the model's call says that is to run.
+    fn claimed(&self, place: Place) -> Option<String> {
+        let event = self.values.get(place.value).and_then(|value| value.as_ref().ok())?;
+        member(parts_of(event).get(place.part)?, "functionCall").map(claim)
     }
 
     /// Gives a call the id under which its tool ran.
@@ -370,6 +390,25 @@ mod tests {
         ];
         for (items, expected) in rows {
             assert_eq!(calls(items), expected);
+        }
+    }
+
+    #[test]
+    fn a_tool_that_ran_otherwise_is_a_call_of_its_own() {
+        let asked = model("a", r#"{"functionCall": {"id": "x", "name": "f", "args": {"n": 1}}}"#);
+        let renamed = tool("a", "x", r#"{"n": 1}"#).replacen(r#""name": "f""#, r#""name": "g""#, 1);
+        let rows = [
+            (tool("a", "x", r#"{"n": 1.0}"#), vec!["1:x", "2=x"], vec![]),
+            (tool("a", "x", r#"{"n": 2}"#), vec!["1:x", "2:x", "3=x"], vec![2, 3]),
+            (renamed, vec!["1:x", "2:x", "3=x"], vec![2, 3]),
+        ];
+        for (ran, expected, otherwise) in rows {
+            let items = [asked.clone(), ran];
+            assert_eq!(calls(&items), expected);
+            let items = items.map(|item| Item::Read(crate::json::parse(&item).unwrap()));
+            let events = read(items, &Options::default()).events;
+            let marked = events.iter().filter(|event| event.ran_otherwise).map(|event| event.index);
+            assert_eq!(marked.collect::<Vec<_>>(), otherwise);
         }
     }
 

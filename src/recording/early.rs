@@ -39,8 +39,15 @@ pub(crate) fn state_delta(event: &Fields<'_>, ignored: &mut Ignored) -> Result<V
 }
 
 /// The requests that models were sent, by the id of the event that answers each.
-pub(crate) fn requests(session: &Fields<'_>) -> Result<BTreeMap<String, Json>, Wrong> {
+///
+/// A session that names its application or its user is from a later version: what stands there is not the library's own.
+pub(crate) fn requests(session: &Fields<'_>, ignored: &mut Ignored) -> Result<BTreeMap<String, Json>, Wrong> {
     let mut requests = BTreeMap::new();
+    let later = ["appName", "userId", "state"].iter().any(|key| session.value(key).is_some());
+    if later && session.value("eventLogs").is_some() {
+        ignored.note("eventLogs");
+        return Ok(requests);
+    }
     for (index, log) in session.list("eventLogs")?.iter().enumerate() {
         let place = format!("{}[{index}]", session.place("eventLogs"));
         let log = Fields::new(log, &place, &["eventId", "modelRequest"])?;

@@ -48,6 +48,9 @@ pub struct Event {
     /// The request that the model answered with this event, as recorded, in the spelling of an ADK library: `contents`,
     /// `config`; none where it is not known.
     pub model_request: Option<Json>,
+    /// Whether the tool whose call or answer this is ran with other arguments, or under another name, than the model's
+    /// call of that id says.
+    pub ran_otherwise: bool,
     /// `groundingMetadata` that says something, as written: what a search brought. None unless all parts are read.
     pub grounding: Option<Json>,
     /// `actions.agentState` that says something, as written. None unless all parts are read.

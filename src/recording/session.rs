@@ -175,5 +175,5 @@ pub(crate) fn about_session(json: &Json, ignored: &mut Ignored) -> Result<BTreeM
     }
     fields.entries("state")?;
     fields.list("events")?;
-    early::requests(&fields)
+    early::requests(&fields, ignored)
 }

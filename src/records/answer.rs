@@ -84,6 +84,10 @@ pub(crate) struct Standing {
     pub(crate) requested: bool,
     /// The call is long-running.
     pub(crate) long_running: bool,
+    /// It stands in the message of its call, or was written in another name than that of the agent that called.
+    pub(crate) foreign: bool,
+    /// The tool ran with other arguments, or under another name, than the model's call says.
+    pub(crate) ran_otherwise: bool,
 }
 
 /// The status of an answer that belongs to a call.
@@ -93,6 +97,12 @@ pub(crate) fn status(shown: Shows, standing: Standing) -> Status {
     }
     if standing.outside {
         return Status::Ungated;
+    }
+    if standing.ran_otherwise {
+        return Status::Violated;
+    }
+    if standing.foreign {
+        return Status::Unmatched;
     }
     match shown {
         Shows::Denial => Status::Denied,
@@ -212,6 +222,8 @@ mod tests {
             named_as_waiting: false,
             requested: false,
             long_running: false,
+            foreign: false,
+            ran_otherwise: false,
         };
         let rows = [
             (Shows::Result, agent, Status::Ok),
@@ -223,6 +235,8 @@ mod tests {
             (Shows::Denial, Standing { long_running: true, ..agent }, Status::Denied),
             (Shows::Result, Standing { by_person: true, ..agent }, Status::Answered),
             (Shows::Result, Standing { outside: true, ..agent }, Status::Ungated),
+            (Shows::Result, Standing { foreign: true, ..agent }, Status::Unmatched),
+            (Shows::Waiting, Standing { ran_otherwise: true, ..agent }, Status::Violated),
         ];
         for (shown, standing, expected) in rows {
             assert_eq!(status(shown, standing), expected, "{shown:?} {standing:?}");

@@ -90,6 +90,8 @@ pub(crate) struct Answer<'e> {
     pub(crate) purpose: Purpose,
     /// The response, secrets left out; an empty object where there is none.
     pub(crate) response: Cow<'e, Json>,
+    /// Whether there is no response.
+    pub(crate) is_empty: bool,
     /// Whether it says that more of it is to come.
     pub(crate) continues: bool,
 }
@@ -378,12 +380,13 @@ fn answer<'e>(
     named(&mut inner, id, name);
     fields.push(("function_response", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
+    let is_empty = shown.is_none();
     let response = shown.unwrap_or_else(|| match purpose {
         Purpose::Credential => Cow::Owned(redacted()),
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
     });
     let contents = response.ordinary();
-    let source = Source::Answer(Answer { id, name, purpose, response, continues: false });
+    let source = Source::Answer(Answer { id, name, purpose, response, is_empty, continues: false });
     Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: "[]".to_owned(), metadata, source })
 }
 

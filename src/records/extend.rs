@@ -30,6 +30,7 @@ use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An event while it is being added.
@@ -76,6 +77,11 @@ impl Scene<'_> {
     /// Whether answers in it come from a person, or from someone under that name.
     pub(crate) fn answers_as_person(&self) -> bool {
         self.event.author == "user" && (self.through || self.event.node_path.is_empty())
+    }
+
+    /// Whether a node of a workflow handed it back to the agent that called.
+    pub(crate) fn is_handed_back(&self) -> bool {
+        self.event.author == "user" && !self.event.node_path.is_empty()
     }
 
     /// Whether it holds answers under the name of the user.
@@ -240,7 +246,7 @@ impl Graph {
         }
         let request = scene.event.model_request.as_ref().filter(|_| scene.by_agent());
         let mut view = match request {
-            Some(request) => self.requested(scene, request),
+            Some(request) => self.shown_by_request(scene, request),
             None => self.rebuilt(scene),
         };
         if scene.through {
@@ -451,12 +457,14 @@ impl Graph {
         entry.invocation = self.sight.name(&event.invocation_id);
         entry.time.clone_from(&event.time);
         entry.inner = scene.inner;
+        entry.answers = self.answered_places(&scene);
         entry.goes_on_with = self.goes_on_with(&scene);
         entry.starts_turn = !hands_over(event) && !scene.answers_under_user();
         if scene.marker {
             entry.span = event.actions.compaction.as_ref().map(|c| (c.start.clone(), c.end.clone()));
             entry.rewinds_to = self.rewind_target(event);
         }
+        self.book.release();
         let rewinds = entry.rewinds_to.is_some();
         self.sight.append(&mut self.trail, entry);
         if rewinds {
@@ -464,6 +472,17 @@ impl Graph {
             self.restore_values(event, scene.moment);
         }
         scene.observed
+    }
+
+    /// Where the calls were made that the event answers from another place: an answer is always shown to its caller.
+    fn answered_places(&self, scene: &Scene<'_>) -> Vec<(Name, Name, bool)> {
+        let calls = scene.taken.iter().filter_map(|&index| self.book.call(index));
+        let places: BTreeSet<_> = calls
+            .filter(|call| call.purpose == Purpose::Tool && call.moment != scene.moment)
+            .map(|call| (call.branch, call.scope, self.sight.is_inner(call.moment)))
+            .filter(|place| *place != (scene.branch, scene.scope, scene.inner))
+            .collect();
+        places.into_iter().collect()
     }
 
     /// The event of the first call that the event answers under the name of the user.

@@ -271,6 +271,9 @@ impl Graph {
                 approved_at: None,
                 placeholder: false,
                 inner: Vec::new(),
+                last_answer: None,
+                scope: Name::NONE,
+                author: self.sight.name(&given.agent),
             });
             self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments });
         }

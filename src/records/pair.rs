@@ -5,12 +5,12 @@ use crate::lineage::RecordId;
 use crate::recording::Purpose;
 use crate::records::CallNumber;
 use crate::records::CallOutcome;
-use crate::records::draft::Answer;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use crate::records::visible::prefixes;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A call by its place among all function calls of the session, the framework's own included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +29,8 @@ pub(crate) struct Call {
     pub(crate) unjudged_arguments: String,
     pub(crate) moment: Moment,
     pub(crate) branch: Name,
+    pub(crate) scope: Name,
+    pub(crate) author: Name,
     /// Whether an agent of this session made it: not a person, not another agent's channel.
     pub(crate) by_agent: bool,
     pub(crate) long_running: bool,
@@ -44,6 +46,8 @@ pub(crate) struct Call {
     pub(crate) approved_at: Option<Moment>,
     /// The records of a run that it started on a branch or in a scope of its own.
     pub(crate) inner: Vec<RecordId>,
+    /// Its last answer, of whatever status.
+    pub(crate) last_answer: Option<RecordId>,
 }
 
 /// Calls by a text, newest last, on any branch and on each.
@@ -79,6 +83,15 @@ impl Index {
     }
 }
 
+/// What an answer names its call by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    /// Id and tool name; any tool for the empty name.
+    Id(String, String),
+    /// Tool name and branch; any branch for none.
+    Name(String, Option<Name>),
+}
+
 /// All function calls of the session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calls {
@@ -86,6 +99,18 @@ pub(crate) struct Calls {
     by_id: Index,
     by_name: Index,
     by_number: BTreeMap<CallNumber, CallIndex>,
+    /// The first call of each event.
+    first_of: BTreeMap<Moment, CallIndex>,
+    /// Calls that wait for an answer and that the event at hand has not answered.
+    open: BTreeMap<Key, BTreeSet<CallIndex>>,
+    /// All calls by their ids, in order.
+    alike: BTreeMap<Key, Vec<CallIndex>>,
+    /// Calls that the event at hand answers.
+    taken: BTreeSet<CallIndex>,
+    /// How many of the calls of a key at the start of its last event are taken.
+    passed: BTreeMap<Key, usize>,
+    /// The call that a record holds, or answers.
+    by_record: BTreeMap<RecordId, CallIndex>,
     /// For each event with calls that were answered, the context of its records.
     answering: BTreeMap<Moment, ContextId>,
 }
@@ -114,26 +139,41 @@ impl Calls {
 
     pub(crate) fn add(&mut self, call: Call) {
         let index = CallIndex(self.all.len());
-        if !call.id.is_empty() {
-            self.by_id.add(&call.id, call.branch, index);
-        }
-        self.by_name.add(&call.name, call.branch, index);
         if let Some(number) = call.number {
             self.by_number.insert(number, index);
         }
+        self.by_record.insert(call.record, index);
         self.all.push(call);
+        self.index(index);
+    }
+
+    /// Notes an answer to a call.
+    pub(crate) fn note_answer(&mut self, index: CallIndex, answer: RecordId) {
+        self.by_record.insert(answer, index);
+        if let Some(call) = self.call_mut(index) {
+            call.last_answer = Some(answer);
+        }
+    }
+
+    /// Whether a request that shows the turn of its agent has to show this record: an answered call, and its last answer.
+    pub(crate) fn has_to_be_shown(&self, record: RecordId) -> bool {
+        let call = self.by_record.get(&record).and_then(|&index| self.call(index));
+        call.is_some_and(|call| match call.last_answer {
+            Some(answer) => record == call.record || record == answer,
+            None => false,
+        })
     }
 
     /// Forgets calls that a rewind undid, for pairing.
     pub(crate) fn rewound(&mut self, sight: &Sight) {
-        let (mut by_id, mut by_name) = (Index::default(), Index::default());
-        for (i, call) in self.all.iter().enumerate().filter(|(_, call)| sight.is_alive(call.moment)) {
-            if !call.id.is_empty() {
-                by_id.add(&call.id, call.branch, CallIndex(i));
+        (self.by_id, self.by_name) = (Index::default(), Index::default());
+        self.open.clear();
+        self.alike.clear();
+        for i in 0..self.all.len() {
+            if self.all.get(i).is_some_and(|call| sight.is_alive(call.moment)) {
+                self.index(CallIndex(i));
             }
-            by_name.add(&call.name, call.branch, CallIndex(i));
         }
-        (self.by_id, self.by_name) = (by_id, by_name);
     }
 
     /// The judged calls whose approval a rewind undid: the call itself, or the person's answer.
@@ -158,64 +198,138 @@ impl Calls {
         self.by_id.any.get(id)?.last().copied()
     }
 
-    /// The call that an answer belongs to: the newest with its id, those of one event by position, where the names
-    /// agree; without an id the nearest unanswered one of its name. `taken` are those answered by the same event.
-    pub(crate) fn answered_by(
-        &self,
-        sight: &Sight,
-        answer: &Answer<'_>,
-        branch: Name,
-        taken: &[CallIndex],
-    ) -> Option<CallIndex> {
-        if answer.id.is_empty() {
-            return self.nearest_unanswered(sight, answer.name, branch, taken);
-        }
-        let list = self.by_id.seen_from(sight, answer.id, branch);
-        let group: Vec<_> = self.last_event(list).into_iter().filter(|&i| self.agrees(i, answer)).collect();
-        let free = |&i: &CallIndex| !taken.contains(&i);
-        let unanswered = |&i: &CallIndex| free(&i) && self.is_unanswered(i);
-        group
-            .iter()
-            .copied()
-            .find(unanswered)
-            .or_else(|| group.iter().copied().find(free))
-            .or_else(|| group.last().copied())
+    /// The newest call with the id of this one that was made before its event.
+    pub(crate) fn earlier(&self, index: CallIndex) -> Option<CallIndex> {
+        let call = self.call(index)?;
+        let alike = self.by_id.any.get(&call.id)?;
+        let before =
+            alike.partition_point(|&other| self.call(other).is_some_and(|other| other.moment < call.moment));
+        alike.get(before.checked_sub(1)?).copied()
     }
 
-    fn agrees(&self, index: CallIndex, answer: &Answer<'_>) -> bool {
-        answer.name.is_empty() || self.call(index).is_some_and(|call| call.name == answer.name)
+    /// The call that an answer of this id and name belongs to: the newest with its id, those of one event by position,
+    /// where the names agree; without an id the nearest unanswered one of its name. Costs the same however many calls
+    /// there are: those that wait for an answer are kept in order.
+    pub(crate) fn answered_by(
+        &mut self,
+        sight: &Sight,
+        (id, name): (&str, &str),
+        branch: Name,
+    ) -> Option<CallIndex> {
+        if id.is_empty() {
+            return self.nearest_unanswered(sight, name, branch);
+        }
+        let (first, last) = self.last_event(self.by_id.seen_from(sight, id, branch))?;
+        let key = Key::Id(id.to_owned(), name.to_owned());
+        self.first_open(&key, first, last).or_else(|| self.first_free(&key, first, last))
+    }
+
+    /// The first call of one event that waits for an answer.
+    fn first_open(&mut self, key: &Key, first: CallIndex, last: CallIndex) -> Option<CallIndex> {
+        loop {
+            let index = *self.open.get(key)?.range(first..=last).next()?;
+            if self.is_unanswered(index) {
+                return Some(index);
+            }
+            self.shut(index);
+        }
+    }
+
+    /// The first call of one event that the event at hand has not answered yet, else the last one.
+    fn first_free(&mut self, key: &Key, first: CallIndex, last: CallIndex) -> Option<CallIndex> {
+        let alike = self.alike.get(key)?;
+        let end = alike.partition_point(|&index| index <= last);
+        let start = alike.partition_point(|&index| index < first);
+        let group = alike.get(start..end)?;
+        let passed = self.passed.entry(key.clone()).or_default();
+        while group.get(*passed).is_some_and(|index| self.taken.contains(index)) {
+            *passed += 1;
+        }
+        group.get(*passed).or_else(|| group.last()).copied()
+    }
+
+    /// Notes that the event at hand answers a call: a further answer in it means another one.
+    pub(crate) fn take(&mut self, index: CallIndex) {
+        self.taken.insert(index);
+        self.shut(index);
+    }
+
+    /// Ends the event at hand: calls that still wait for an answer may take the next one.
+    pub(crate) fn release(&mut self) {
+        self.passed.clear();
+        for index in std::mem::take(&mut self.taken) {
+            if self.is_unanswered(index) {
+                for key in self.keys(index) {
+                    self.open.entry(key).or_default().insert(index);
+                }
+            }
+        }
+    }
+
+    fn shut(&mut self, index: CallIndex) {
+        for key in self.keys(index) {
+            if let Some(open) = self.open.get_mut(&key) {
+                open.remove(&index);
+            }
+        }
+    }
+
+    /// What an answer to the call may be found by.
+    fn keys(&self, index: CallIndex) -> Vec<Key> {
+        let Some(call) = self.call(index) else { return Vec::new() };
+        let (id, name) = (&call.id, &call.name);
+        let mut keys = vec![Key::Name(name.clone(), None), Key::Name(name.clone(), Some(call.branch))];
+        if !id.is_empty() {
+            keys.push(Key::Id(id.clone(), String::new()));
+            if !name.is_empty() {
+                keys.push(Key::Id(id.clone(), name.clone()));
+            }
+        }
+        keys
+    }
+
+    /// Keeps a call to be found by its answers.
+    fn index(&mut self, index: CallIndex) {
+        let Some(call) = self.all.get(index.0) else { return };
+        if !call.id.is_empty() {
+            self.by_id.add(&call.id, call.branch, index);
+        }
+        self.by_name.add(&call.name, call.branch, index);
+        self.first_of.entry(call.moment).or_insert(index);
+        for key in self.keys(index) {
+            if matches!(key, Key::Id(..)) {
+                self.alike.entry(key.clone()).or_default().push(index);
+            }
+            self.open.entry(key).or_default().insert(index);
+        }
     }
 
     fn is_unanswered(&self, index: CallIndex) -> bool {
         self.call(index).is_some_and(|call| call.result.is_none())
     }
 
-    /// The calls at the end of the list that stand in one event, in order.
-    fn last_event(&self, list: &[CallIndex]) -> Vec<CallIndex> {
-        let moment_of = |index: CallIndex| self.call(index).map(|call| call.moment);
-        let newest = list.last().and_then(|&index| moment_of(index));
-        let mut group: Vec<_> =
-            list.iter().rev().copied().take_while(|&index| moment_of(index) == newest).collect();
-        group.reverse();
-        group
+    /// The first and the last of the calls at the end of the list that stand in one event.
+    fn last_event(&self, list: &[CallIndex]) -> Option<(CallIndex, CallIndex)> {
+        let last = *list.last()?;
+        let newest = self.call(last)?.moment;
+        let before = list.partition_point(|&index| self.call(index).is_some_and(|call| call.moment < newest));
+        Some((*list.get(before)?, last))
     }
 
-    fn nearest_unanswered(
-        &self,
-        sight: &Sight,
-        name: &str,
-        branch: Name,
-        taken: &[CallIndex],
-    ) -> Option<CallIndex> {
-        let list = self.by_name.seen_from(sight, name, branch);
-        let open = |index: CallIndex| self.is_unanswered(index) && !taken.contains(&index);
-        let nearest = list.iter().rev().copied().find(|&index| open(index))?;
-        let moment = self.call(nearest)?.moment;
-        let before = list.iter().rev().copied().skip_while(|&index| index > nearest);
-        before
-            .take_while(|&index| self.call(index).is_some_and(|call| call.moment == moment))
-            .filter(|&index| open(index))
-            .last()
+    fn nearest_unanswered(&mut self, sight: &Sight, name: &str, branch: Name) -> Option<CallIndex> {
+        let newest = *self.by_name.seen_from(sight, name, branch).last()?;
+        let here = !self.by_name.on_branch(name, branch).is_empty();
+        let any = branch == Name::NONE && !here;
+        let key =
+            Key::Name(name.to_owned(), if any { None } else { self.call(newest).map(|call| call.branch) });
+        loop {
+            let nearest = *self.open.get(&key)?.last()?;
+            if self.is_unanswered(nearest) {
+                let first = *self.first_of.get(&self.call(nearest)?.moment)?;
+                return self.first_open(&key, first, nearest);
+            }
+            self.shut(nearest);
+        }
     }
 
     /// The call whose run this event lies inside: by the last `name@id` segment of its branch, else by its scope.
@@ -294,6 +408,20 @@ mod tests {
     }
 
     #[test]
+    fn many_calls_of_one_id_or_none_pair_in_order() {
+        for id in ["c", "-"] {
+            let call = |n: usize| format!("call {id} f {{\"n\":{n}}}");
+            let calls: Vec<_> = (0..2000).map(call).collect();
+            let answer = format!("answer {id} f {{}}");
+            let apart = format!("\nbot {answer}").repeat(1000);
+            let together = format!("\n& {answer}").repeat(999);
+            let lines = format!("bot {}{apart}\nbot {answer}{together}", calls.join("\n& "));
+            let rows: Vec<_> = (0..2000).map(|n| format!("{} f {{\"n\":{n}}}", 2000 + n)).collect();
+            assert_eq!(results(&lines), rows);
+        }
+    }
+
+    #[test]
     fn without_an_id_the_nearest_unanswered_call_of_that_name_is_meant() {
         let lines = r#"bot call - f {"n":1}
             bot call - f {"n":2}
@@ -316,7 +444,7 @@ mod tests {
             b answer c f {} @ "branch":"r.b"
             d answer c f {} @ "branch":"r.d"
             r call c f {"n":3}
-            d answer c f {} @ "branch":"r.d""#;
+            r answer c f {} @ "branch":"r.d""#;
         assert_eq!(results(lines), [r#"2 f {"n":1}"#, r#"3 f {"n":2}"#, r#"6 f {"n":3}"#]);
         assert_eq!(outcomes(&build(lines).0).0[2], "4 f unmatched");
         let lines = r#"r call c f {"n":1}

@@ -44,6 +44,8 @@ impl Graph {
             unjudged_arguments: if number.is_some() { String::new() } else { arguments },
             moment: scene.moment,
             branch: scene.branch,
+            scope: scene.scope,
+            author: scene.author,
             by_agent: scene.by_agent(),
             long_running: !proposal.id.is_empty()
                 && scene.event.long_running.iter().any(|id| id == proposal.id),
@@ -54,6 +56,7 @@ impl Graph {
             placeholder: false,
             approved_at: None,
             inner: Vec::new(),
+            last_answer: None,
         });
     }
 

@@ -20,13 +20,17 @@ use crate::records::draft::Answer;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
+use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
 use crate::records::visible::Shown;
 
 impl Graph {
     /// Adds a function response.
     pub(crate) fn add_answer(&mut self, scene: &mut Scene<'_>, body: Body, answer: &Answer<'_>) {
-        let index = self.book.answered_by(&self.sight, answer, scene.branch, &scene.taken);
+        // What ran is known by its id alone: its answer may name the tool that was asked for.
+        let name = if scene.event.ran_otherwise { "" } else { answer.name };
+        let sought = (answer.id, name);
+        let index = self.book.answered_by(&self.sight, sought, scene.branch);
         let (inputs, shown) = match (index, answer.purpose) {
             (Some(index), Purpose::Tool | Purpose::Input) => {
                 (self.inputs_of_answer(scene, index, answer.name), Shown::Everyone)
@@ -39,6 +43,10 @@ impl Graph {
         };
         let record = self.record(scene, body, inputs, shown);
         scene.taken.extend(index);
+        if let Some(index) = index {
+            self.book.take(index);
+            self.book.note_answer(index, record);
+        }
         match (answer.purpose, index) {
             (Purpose::Confirmation, _) => self.confirm_by(scene, answer),
             (Purpose::Credential, _) => {}
@@ -100,29 +108,11 @@ impl Graph {
     /// Notes what an answer says about its call.
     fn answered(&mut self, scene: &mut Scene<'_>, record: RecordId, index: CallIndex, answer: &Answer<'_>) {
         let Some(call) = self.book.call(index) else { return };
-        // What goes on has not returned.
-        let said =
-            if answer.continues { Shows::Waiting } else { answer::shows(&answer.response, &call.name) };
-        let actions = &scene.event.actions;
-        let shown = match (said, actions.confirmation_decision) {
-            // The call did not run, whatever its answer says.
-            (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
-            (shown, _) => shown,
-        };
-        let named = !call.id.is_empty()
-            && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
-                || actions.requested_auth.contains(&call.id));
-        let standing = Standing {
-            by_person: scene.answers_as_person(),
-            outside: scene.through || !call.by_agent || call.refused || call.number.is_none(),
-            named_as_waiting: named,
-            requested: self.requests.ask_about(index),
-            long_running: call.long_running,
-        };
+        let shown = shows(scene, answer, &call.name);
+        let standing = self.standing(scene, index, call);
         let status = answer::status(shown, standing);
         scene.waits |= status == Status::Pending;
-        let number = call.number;
-        if actions.confirmation_decision == Some(true) {
+        if scene.event.actions.confirmation_decision == Some(true) {
             let text = format!(
                 "call {} to {} was let run by the program around the agent: who was asked is not recorded, and it counts \
                  for no approval",
@@ -131,10 +121,46 @@ impl Graph {
             );
             self.warnings.add("approval_ignored", text);
         }
+        if let Some(call) = self.book.call_mut(index) {
+            call.placeholder |= shown == Shows::Placeholder && !standing.by_person && !standing.outside;
+        }
+        self.conclude(record, index, status, shown);
+        if status == Status::Unmatched {
+            self.notice_foreign(index);
+        }
+        if let Some(asked) = self.book.earlier(index).filter(|_| status == Status::Violated) {
+            self.notice_violation(asked, index);
+            self.conclude(record, asked, status, shown);
+        }
+    }
+
+    /// What matters about an answer beside its contents.
+    fn standing(&self, scene: &Scene<'_>, index: CallIndex, call: &Call) -> Standing {
+        let actions = &scene.event.actions;
+        let named = !call.id.is_empty()
+            && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
+                || actions.requested_auth.contains(&call.id));
+        // The runner writes an answer after the message with its call, in the name of the agent that made it.
+        let foreign = call.moment == scene.moment
+            || scene.event.author.is_empty()
+            || (scene.author != call.author && !scene.is_handed_back());
+        Standing {
+            by_person: scene.answers_as_person(),
+            outside: scene.through || !call.by_agent || call.refused || call.number.is_none(),
+            named_as_waiting: named,
+            requested: self.requests.ask_about(index),
+            long_running: call.long_running,
+            foreign,
+            ran_otherwise: scene.event.ran_otherwise,
+        }
+    }
+
+    /// Notes what became of a call by an answer of this status.
+    fn conclude(&mut self, record: RecordId, index: CallIndex, status: Status, shown: Shows) {
         self.outcome_facts(record, index, status);
         self.notice_answer(record, index, status, shown);
         let Some(call) = self.book.call_mut(index) else { return };
-        call.placeholder |= shown == Shows::Placeholder && !standing.by_person && !standing.outside;
+        let number = call.number;
         if let Some(outcome) = answer::outcome(call.outcome, status, shown) {
             call.outcome = outcome;
         }
@@ -167,6 +193,30 @@ impl Graph {
         if status == Status::Ok {
             self.facts.push(SessionFact::ToolResult { record, tool, arguments });
         }
+    }
+
+    fn notice_foreign(&mut self, index: CallIndex) {
+        let Some(call) = self.book.call(index) else { return };
+        let text = format!(
+            "the answer to call {} to {} stands in the message of its call, or is not written in the name of {}: it is \
+             no result",
+            quoted(&call.id),
+            quoted(&call.name),
+            quoted(self.sight.text(call.author))
+        );
+        self.warnings.add("foreign_answer", text);
+    }
+
+    fn notice_violation(&mut self, asked: CallIndex, ran: CallIndex) {
+        let (Some(asked), Some(ran)) = (self.book.call(asked), self.book.call(ran)) else { return };
+        let what = if asked.name == ran.name { "with other arguments" } else { "under another name" };
+        let text = format!(
+            "the model's call {} to {} ran {what}, as {}: its answer is no result, and what ran is judged by itself",
+            quoted(&asked.id),
+            quoted(&asked.name),
+            quoted(&ran.name)
+        );
+        self.warnings.add("call_changed", text);
     }
 
     fn notice_answer(&mut self, record: RecordId, index: CallIndex, status: Status, shown: Shows) {
@@ -270,6 +320,19 @@ impl Graph {
     }
 }
 
+/// What an answer of the event shows of its call.
+fn shows(scene: &Scene<'_>, answer: &Answer<'_>, tool: &str) -> Shows {
+    // What goes on has not returned.
+    let said = if answer.continues { Shows::Waiting } else { answer::shows(&answer.response, tool) };
+    let fails = answer.is_empty || !scene.event.error_code.is_empty();
+    match (said, scene.event.actions.confirmation_decision) {
+        // The call did not run, whatever its answer says.
+        (Shows::Result | Shows::Waiting, Some(false)) => Shows::Failure,
+        (Shows::Result, _) if fails => Shows::Failure,
+        (shown, _) => shown,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::records::ApprovalScope;
@@ -331,6 +394,56 @@ mod tests {
             assert_eq!(outcomes(&graph).0, [status], "{lines}");
             assert_eq!(outcomes(&graph).1.len(), usize::from(status.ends_with(" ok")), "{lines}");
             assert_eq!(graph.outcome(CallNumber(0)).name(), outcome, "{lines}");
+        }
+    }
+
+    #[test]
+    fn what_is_hardly_an_answer_is_no_evidence() {
+        let rows = [
+            ("bot call c f {}\n& answer c f {}", "1 f unmatched"),
+            ("bot call c f {}\nzed answer c f {}", "1 f unmatched"),
+            ("bot call c f {}\nbot answer c f null", "1 f error"),
+            ("bot call c f {}\nbot answer c f {\"n\":1} @ \"errorCode\":\"X\"", "1 f error"),
+            ("bot call c f {}\nbot answer c f {\"result\":null}", "1 f ok"),
+        ];
+        for (lines, status) in rows {
+            let (graph, _) = build(lines);
+            assert_eq!(outcomes(&graph).0, [status], "{lines}");
+            assert_eq!(outcomes(&graph).1.len(), usize::from(status.ends_with(" ok")), "{lines}");
+            assert_eq!(outcomes(&graph).2, [1], "{lines}");
+        }
+        let nobody = r#"[{"author":"bot","content":{"parts":[{"functionCall":{"id":"c","name":"f"}}]}},
+            {"content":{"parts":[{"functionResponse":{"id":"c","name":"f","response":{}}}]}}]"#;
+        let (graph, _) = crate::records::building::graph(nobody);
+        assert_eq!(outcomes(&graph), (vec!["1 f unmatched".to_owned()], vec![], vec![1]));
+        assert_eq!(warned(&graph), ["foreign_answer"]);
+    }
+
+    #[test]
+    fn a_call_that_ran_otherwise_gives_no_evidence_and_what_ran_is_judged() {
+        let lines = "bot call c f {\"n\":1}\nbot call c g {\"n\":2}\nbot answer c f {}";
+        let mut graph = Graph::default();
+        for (number, mut event) in
+            crate::records::building::events(&crate::records::building::short(lines)).into_iter().enumerate()
+        {
+            event.ran_otherwise = number > 0;
+            graph.extend(&event).unwrap();
+        }
+        let rows = ["2 g violated", "2 f violated"].map(str::to_owned).to_vec();
+        assert_eq!(outcomes(&graph), (rows, vec![], vec![2, 2]));
+        assert_eq!(graph.calls().len(), 2);
+        for call in [0, 1] {
+            assert_eq!(graph.outcome(CallNumber(call)).name(), "error");
+        }
+        assert_eq!(warned(&graph), ["reused_call_id", "call_changed"]);
+    }
+
+    #[test]
+    fn an_answer_is_shown_to_its_caller_wherever_it_was_filed() {
+        for place in [r#""branch":"x@c""#, r#""isolationScope":"c""#] {
+            let lines = format!("bot call c f {{}}\nbot answer c f {{}} @ {place}\nbot say end");
+            let (graph, _) = build(&lines);
+            assert_eq!(inputs(&graph, 2), [0, 1], "{place}");
         }
     }
 

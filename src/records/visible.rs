@@ -60,6 +60,8 @@ pub(crate) struct Entry {
     pub(crate) span: Option<(String, String)>,
     /// Whether it lies inside a run that a call of this session started, on a branch of its own.
     pub(crate) inner: bool,
+    /// Where the calls were made that it answers from elsewhere: branch, scope, and whether that is inner too.
+    pub(crate) answers: Vec<(Name, Name, bool)>,
     /// The event from which on a rewind undoes.
     pub(crate) rewinds_to: Option<Moment>,
     /// Whether a turn starts with it, for agents other than its author.
@@ -82,6 +84,7 @@ impl Entry {
             time: String::new(),
             span: None,
             inner: false,
+            answers: Vec::new(),
             rewinds_to: None,
             starts_turn: false,
             goes_on_with: None,
@@ -291,14 +294,24 @@ impl Sight {
     }
 
     fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
-        if viewer.scope != entry.scope {
+        let own = (entry.branch, entry.scope, entry.inner);
+        std::iter::once(&own).chain(&entry.answers).any(|&place| self.sees_place(viewer, place))
+    }
+
+    fn sees_place(&self, viewer: Viewer, (of, scope, inner): (Name, Name, bool)) -> bool {
+        if viewer.scope != scope {
             return false;
         }
         match viewer.branch {
-            None => entry.branch == Name::NONE,
-            Some(Name::NONE) => !entry.inner,
-            Some(branch) => branch_sees(self.text(branch), self.text(entry.branch)),
+            None => of == Name::NONE,
+            Some(Name::NONE) => !inner,
+            Some(branch) => branch_sees(self.text(branch), self.text(of)),
         }
+    }
+
+    /// Whether an event lies inside a run on a branch of its own.
+    pub(crate) fn is_inner(&self, moment: Moment) -> bool {
+        self.entries.get(moment.0).is_some_and(|entry| entry.inner)
     }
 
     /// Adds an event whose records have been added.

@@ -315,6 +315,11 @@ fn instructions_are_filled_with_what_was_written() {
             let lineage = graph.lineage();
             for input in lineage.members(lineage.inputs(id)) {
                 let input = &graph.records()[input.0 as usize];
+                // A request without contents leaves the history as it is rebuilt beside the instruction.
+                let with_record = input.event.as_ref().map(|event| &event.event_id);
+                if with_record != record.event.as_ref().map(|event| &event.event_id) {
+                    continue;
+                }
                 assert_eq!(input.role, Role::Agent, "{}: {}", path.display(), input.contents);
                 filled.push(format!("{}: {}", name(&path), input.contents));
             }

@@ -3,12 +3,14 @@
 mod index;
 mod instruction;
 mod literal;
+mod whole;
 
 pub(crate) use index::Index;
 
 use crate::json::Json;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
+use crate::recording::Purpose;
 use crate::records::Graph;
 use crate::records::RecordKind;
 use crate::records::Role;
@@ -16,11 +18,14 @@ use crate::records::SessionFact;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::request::index::Saying;
+use crate::records::secret::holds_credential;
+use crate::records::secret::redacted;
 use crate::records::state::Known;
 use crate::records::state::UNATTRIBUTED;
 use crate::records::state::resource;
 use crate::records::visible::Shown;
 use crate::records::visible::continued;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,6 +38,9 @@ struct Piece {
     /// As text, for one that stands for no record.
     text: String,
 }
+
+/// The framework's own call for a credential.
+const CREDENTIAL: &str = "adk_request_credential";
 
 /// What the framework itself puts around the words of others.
 const FRAMES: [&str; 5] = [
@@ -50,15 +58,21 @@ const FRAMES: [&str; 5] = [
 
 impl Graph {
     /// What the author of the event was shown, where its event holds the request: the records that the contents stand
-    /// for, in their order. A text that stands for none is an instruction, or its origin is not known.
-    pub(crate) fn requested(&mut self, scene: &mut Scene<'_>, request: &Json) -> ContextId {
+    /// for, in their order. A text that stands for none is an instruction, or its origin is not known. With the context
+    /// come its records, and those of which one cannot be told to be the one that was shown.
+    fn requested(&mut self, scene: &mut Scene<'_>, request: &Json) -> (ContextId, BTreeSet<RecordId>) {
         let mut index = std::mem::take(&mut self.index);
         index.update(&self.records, &self.facts);
         let mut inputs = self.instructed(scene, request);
-        let pieces = pieces(request, &index);
+        let book = &self.book;
+        let is_secret = |id: &str| {
+            let call = book.newest_anywhere(id).and_then(|call| book.call(call));
+            call.is_some_and(|call| call.purpose == Purpose::Credential)
+        };
+        let pieces = pieces(request, &index, &is_secret);
         let windows = windows(&pieces);
         let repeated = repeated(&pieces, &windows);
-        let mut told = BTreeSet::new();
+        let (mut told, mut known) = (BTreeSet::new(), BTreeSet::new());
         for (piece, window) in pieces.iter().zip(&windows) {
             match (within(&piece.fitting, *window), &*piece.fitting) {
                 (&[], &[]) => inputs.push(self.without_record(scene, piece)),
@@ -72,6 +86,7 @@ impl Graph {
                 (&[], _) if !told.insert((&piece.sayings, ANYWHERE)) => {}
                 (several, all) => {
                     let several = if several.is_empty() { all } else { several };
+                    known.extend(several);
                     self.ambiguous(scene, several, &index, &mut inputs);
                 }
             }
@@ -82,14 +97,17 @@ impl Graph {
         inputs.retain(|record| seen.insert(*record));
         let context = continued(&mut self.trail, old, &inputs);
         self.last_request.insert(scene.author, context);
-        context
+        known.extend(inputs);
+        (context, known)
     }
 
     /// What stands for no record: text that the host registered, or nobody knows what. Some libraries send instructions as
     /// the first message.
     fn without_record(&mut self, scene: &mut Scene<'_>, piece: &Piece) -> RecordId {
         match piece.sayings.first() {
-            Some(Saying::Text(text)) => self.instruction(scene, text),
+            Some(Saying::Text(text)) if *text == piece.text => self.instruction(scene, text),
+            // What stands for a secret.
+            Some(Saying::Text(_)) => self.unknown_piece(scene, &piece.text),
             Some(_) | None => self.unknown_piece(scene, &piece.text),
         }
     }
@@ -165,11 +183,12 @@ fn items(json: Option<&Json>) -> &[Json] {
 }
 
 /// The parts of the contents in order, without the framework's own words and empty parts.
-fn pieces(request: &Json, index: &Index) -> Vec<Piece> {
+fn pieces(request: &Json, index: &Index, is_secret: &dyn Fn(&str) -> bool) -> Vec<Piece> {
     let contents = items(request.field("contents"));
     let parts = contents.iter().flat_map(|content| items(content.field("parts")));
     let mut known: BTreeMap<Vec<Saying>, Arc<[RecordId]>> = BTreeMap::new();
     let piece = |part: &Json| {
+        let part = &*without_secret(part, is_secret);
         let (sayings, text) = sayings(part);
         let framework =
             matches!(sayings.first(), Some(Saying::Text(text)) if FRAMES.contains(&text.as_str()));
@@ -178,9 +197,57 @@ fn pieces(request: &Json, index: &Index) -> Vec<Piece> {
             return None;
         }
         let fitting = known.entry(sayings.clone()).or_insert_with(|| index.fitting(&sayings).into());
+        let text = if tells_secret(&sayings) { redacted().ordinary() } else { text };
         Some(Piece { fitting: Arc::clone(fitting), sayings, text })
     };
     parts.filter_map(piece).collect()
+}
+
+/// The part with what it says of a credential replaced, as its records have it.
+fn without_secret<'j>(part: &'j Json, is_secret: &dyn Fn(&str) -> bool) -> Cow<'j, Json> {
+    let text = |json: &Json, key: &str| json.field(key).and_then(Json::text).unwrap_or_default().to_owned();
+    let asks = |json: &Json| text(json, "name") == CREDENTIAL || is_secret(&text(json, "id"));
+    let secret = |key: &str, value: &Json| match key {
+        "functionCall" | "function_call" | "functionResponse" | "function_response" => asks(value),
+        _ => false,
+    };
+    let Json::Object(fields) = part else { return Cow::Borrowed(part) };
+    let flat = asks(part) && fields.iter().any(|(key, _)| matches!(&**key, "args" | "response"));
+    if !flat && !fields.iter().any(|(key, value)| secret(key, value)) {
+        return Cow::Borrowed(part);
+    }
+    let fields = fields.iter().map(|(key, value)| {
+        let value = if secret(key, value) || (flat && matches!(&**key, "args" | "response")) {
+            hidden(key, value)
+        } else {
+            value.clone()
+        };
+        (key.clone(), value)
+    });
+    Cow::Owned(Json::Object(fields.collect()))
+}
+
+/// A call or an answer whose arguments or response are not told; of anything else nothing is.
+fn hidden(key: &str, value: &Json) -> Json {
+    let Json::Object(fields) = value else { return redacted() };
+    if matches!(key, "args" | "response") {
+        return redacted();
+    }
+    let told = |key: &str| matches!(key, "id" | "name");
+    let fields =
+        fields.iter().map(|(key, value)| (key.clone(), if told(key) { value.clone() } else { redacted() }));
+    Json::Object(fields.collect())
+}
+
+/// Whether a text tells of a credential: as an agent is told what another one did, or as the credential itself.
+fn tells_secret(sayings: &[Saying]) -> bool {
+    sayings.iter().any(|saying| match saying {
+        Saying::Called(_, name, _) | Saying::Returned(_, name, _) => name == CREDENTIAL,
+        Saying::Text(text) => {
+            text.contains(CREDENTIAL) || holds_credential(&Json::Text(text.as_str().into()))
+        }
+        Saying::Said(..) | Saying::Call(..) | Saying::Answer(..) | Saying::Task(_) => false,
+    })
 }
 
 /// Whether a part has no payload: nothing at all, or a signature.
@@ -322,17 +389,17 @@ mod tests {
     fn of_several_that_fit_all_are_inputs_and_none_is_evidence() {
         let twice = "bot call c1 f {\"n\":1}\nbot answer c1 f {\"ok\":1}\nbot call c2 f {\"n\":2}\nbot answer c2 f {\"ok\":1}\n";
         let answer = r#"{"functionResponse":{"name":"f","response":{"ok":1}}}"#;
-        let (graph, _) = build(&format!("{twice}{}", asked("bot say end", &[answer])));
+        let (graph, _) = build(&format!("{twice}{}", asked("bob say end", &[answer])));
         let copy = at(&graph, 4);
         assert_eq!((copy.contents.as_str(), copy.role), (r#"{"ok":1}"#, Role::Agent));
         assert_eq!((inputs(&graph, 4), inputs(&graph, 5)), (vec![0, 2], vec![4]));
         assert_eq!((outcomes(&graph).1, outcomes(&graph).2), (vec![1, 3], vec![1, 3, 4, 4]));
         let call = |n: u32| format!(r#"{{"functionCall":{{"name":"f","args":{{"n":{n}}}}}}}"#);
-        let pinned = asked("bot say end", &[&call(1), answer, &call(2)]);
+        let pinned = asked("bob say end", &[&call(1), answer, &call(2)]);
         assert_eq!(inputs(&build(&format!("{twice}{pinned}")).0, 4), [0, 1, 2]);
-        let both = asked("bot say end", &[answer, answer]);
+        let both = asked("bob say end", &[answer, answer]);
         assert_eq!(inputs(&build(&format!("{twice}{both}")).0, 4), [1, 3]);
-        let words = format!("user say x\nbot say x\n{}", asked("bot say end", &[&text("x")]));
+        let words = format!("user say x\nbot say x\n{}", asked("bob say end", &[&text("x")]));
         let (graph, _) = build(&words);
         assert_eq!((inputs(&graph, 3), unknown(&graph)), (vec![0, 1, 2], vec![2]));
     }
@@ -350,6 +417,29 @@ mod tests {
         let mut shown = inputs(&graph, 7);
         shown.sort_unstable();
         assert_eq!(shown, [0, 2, 4, 6]);
+    }
+
+    #[test]
+    fn secrets_of_a_request_reach_no_record() {
+        let asked_for = r#"{"functionCall":{"id":"k","name":"adk_request_credential","args":{"x":"hush"}}}"#;
+        let rows = [
+            asked_for,
+            r#"{"function_call":{"name":"adk_request_credential","args":"hush"}}"#,
+            r#"{"functionResponse":{"id":"k","name":"adk_request_credential","response":{"t":"hush"}}}"#,
+            r#"{"functionResponse":{"id":"k","name":"other","response":{"t":"hush"}}}"#,
+            r#"{"name":"adk_request_credential","args":{"t":"hush"}}"#,
+            r#"{"text":"[bot] called tool `adk_request_credential` with parameters: {'t': 'hush'}"}"#,
+            r#"{"text":"[bot] `adk_request_credential` tool returned result: hush"}"#,
+            r#"{"text":"{\"authType\":\"apiKey\",\"apiKey\":\"hush\"}"}"#,
+        ];
+        for part in rows {
+            let lines = format!(
+                "bot call k adk_request_credential {{\"t\":\"hush\"}}\n{}",
+                asked("bot say end", &[part])
+            );
+            let (graph, _) = build(&lines);
+            assert!(!format!("{graph:?}").contains("hush"), "{part}");
+        }
     }
 
     #[test]
@@ -373,7 +463,10 @@ mod tests {
         let graph = build_with(agents, &format!("{writes}{}", line("On tea")));
         let last = last_of(&graph);
         assert_eq!(at(&graph, last - 1).role, Role::Agent);
-        assert_eq!((inputs(&graph, last), inputs(&graph, last - 1)), (vec![last - 1], vec![last - 2]));
+        assert_eq!(
+            (inputs(&graph, last).contains(&(last - 1)), inputs(&graph, last - 1)),
+            (true, vec![last - 2])
+        );
         assert!(at(&graph, last - 2).contents.contains("observed production"));
         let graph = build_with(agents, &format!("{writes}{}", line("On coffee")));
         assert_eq!(at(&graph, last_of(&graph) - 1).role, Role::User);
