@@ -1,6 +1,7 @@
 use super::*;
 
 mod command;
+mod command_forms;
 mod command_property;
 mod json;
 mod number;
