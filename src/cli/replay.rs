@@ -28,14 +28,7 @@ use crate::report::visible::visible;
 /// What one session came to, and how it is printed.
 #[derive(Debug)]
 enum Outcome {
-    /// What the flags name and the next session has.
-    Met(Met),
-    Judged {
-        totals: Totals,
-        refused: Vec<Refused>,
-        assumed: Vec<Notice>,
-        printed: String,
-    },
+    Judged { totals: Totals, refused: Vec<Refused>, assumed: Vec<Notice>, printed: String },
     Skipped(FileError),
     Unreadable(FileError),
 }
@@ -80,12 +73,12 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
     let mut course = Course::default();
     let jobs = flags.jobs.map_or_else(cores, NonZero::get);
     let work = |found: &Result<Found, FileError>, give: &mut dyn FnMut(Given)| {
-        replay.file(found, &mut |outcome| give(Given::Outcome(outcome)));
+        replay.file(found, give);
         give(Given::FileDone);
     };
     let mut met = Met::default();
     let ended = in_order(&files, jobs, &work, &mut |given| match given {
-        Given::Outcome(Outcome::Met(more)) => met.add(more),
+        Given::Met(more) => met.add(more),
         Given::Outcome(outcome) => progress.aside(|| take(outcome, flags, &policy, &mut course, console)),
         Given::FileDone => progress.step(),
     });
@@ -120,6 +113,8 @@ fn stated(flags: &Replay, console: &mut Console<'_>) -> Result<(Settings, Roster
 
 /// What the work on a file hands over.
 enum Given {
+    /// What the flags name and the next session has.
+    Met(Met),
     Outcome(Outcome),
     FileDone,
 }
@@ -146,18 +141,18 @@ struct Replaying<'a> {
 
 impl Replaying<'_> {
     /// Replays the sessions of a file, one after another.
-    fn file(&self, found: &Result<Found, FileError>, give: &mut dyn FnMut(Outcome)) {
+    fn file(&self, found: &Result<Found, FileError>, give: &mut dyn FnMut(Given)) {
         match found {
             Ok(found) => {
                 let mut visit = |read: Read| {
                     if let Read::Recording(_, recording) = &read {
-                        give(Outcome::Met(self.roster.met_in(recording)));
+                        give(Given::Met(self.roster.met_in(recording)));
                     }
-                    give(self.session(read));
+                    give(Given::Outcome(self.session(read)));
                 };
                 recordings::each(found, &self.flags.reading, &self.input, &mut visit);
             }
-            Err(error) => give(Outcome::Unreadable(error.clone())),
+            Err(error) => give(Given::Outcome(Outcome::Unreadable(error.clone()))),
         }
     }
 
@@ -209,7 +204,6 @@ fn take(outcome: Outcome, flags: &Replay, policy: &Policy, course: &mut Course, 
             course.totals.sum(&totals);
             course.refused.extend(refused);
         }
-        Outcome::Met(_) => {}
         Outcome::Skipped(error) => course.skipped.push(error),
         Outcome::Unreadable(error) => {
             // One document names the first of them at its end.

@@ -41,17 +41,6 @@ impl Taker<'_> {
     }
 }
 
-fn spelling(operator: ComparisonOperator) -> &'static str {
-    match operator {
-        ComparisonOperator::Equal => "=",
-        ComparisonOperator::NotEqual => "!=",
-        ComparisonOperator::Less => "<",
-        ComparisonOperator::LessOrEqual => "<=",
-        ComparisonOperator::Greater => ">",
-        ComparisonOperator::GreaterOrEqual => ">=",
-    }
-}
-
 impl Inference<'_> {
     /// The user's text, cut where it is long, in backticks.
     pub(crate) fn shown(&self, span: Span) -> String {
@@ -212,7 +201,7 @@ impl Inference<'_> {
         let (Some(one), Some(other)) = (self.pattern(one, &p), self.pattern(other, &q)) else {
             return Some(format!("take them apart, as in `{left} = $Name({p})`, and compare the fields"));
         };
-        let operator = spelling(operator);
+        let operator = operator.sign();
         Some(format!("take their fields apart: `{left} = {one}, {right} = {other}, {p} {operator} {q}`"))
     }
 

@@ -248,6 +248,21 @@ pub enum ComparisonOperator {
     GreaterOrEqual,
 }
 
+impl ComparisonOperator {
+    /// As policies write it; equality is a single sign.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+}
+
 /// `R(t, …)`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Atom {

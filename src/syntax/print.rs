@@ -9,7 +9,6 @@ use crate::syntax::ast::Annotation;
 use crate::syntax::ast::Atom;
 use crate::syntax::ast::Attribute;
 use crate::syntax::ast::BinaryOperator;
-use crate::syntax::ast::ComparisonOperator;
 use crate::syntax::ast::Condition;
 use crate::syntax::ast::Directive;
 use crate::syntax::ast::DirectiveKind;
@@ -187,14 +186,7 @@ fn grouped(part: &Condition) -> String {
         Condition::Not(inner, _) => format!("!{}", grouped(inner)),
         Condition::Atom(found) => atom(found),
         Condition::Comparison(comparison) => {
-            let sign = match comparison.operator {
-                ComparisonOperator::Equal => "=",
-                ComparisonOperator::NotEqual => "!=",
-                ComparisonOperator::Less => "<",
-                ComparisonOperator::LessOrEqual => "<=",
-                ComparisonOperator::Greater => ">",
-                ComparisonOperator::GreaterOrEqual => ">=",
-            };
+            let sign = comparison.operator.sign();
             format!("{} {sign} {}", term(&comparison.left, 0), term(&comparison.right, 0))
         }
         Condition::TextTest { test, pattern, text, .. } => {
