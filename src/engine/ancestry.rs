@@ -1,12 +1,17 @@
 //! The relations that the lineage of a session answers: `Edge`, `EdgeData`, `CurrentDepends`, `ReachableFrom`.
 
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use hashbrown::HashMap;
 
 use crate::engine::join::{Found, Join, Run, Sink};
+use crate::engine::links::Links;
 use crate::engine::meter::Halt;
 use crate::engine::plan::Pattern;
-use crate::lineage::{Lineage, Position, RecordId, Runs};
-use crate::program::{LineageRelation, RelationId};
+use crate::engine::walk::{Next, Scope, Walk, Walks};
+use crate::lineage::{Lineage, RecordId, Runs};
+use crate::program::{LineageRelation, RelationId, Term, VariableId};
 use crate::value::{ConstructorId, Symbol, Word};
 
 /// Ids of records as texts, both ways.
@@ -15,6 +20,8 @@ pub struct RecordNames {
     symbols: Vec<Symbol>,
     // Probed, never walked.
     records: HashMap<Symbol, RecordId, foldhash::fast::RandomState>,
+    /// What came of each record; made when a policy first asks.
+    links: Mutex<Arc<Links>>,
 }
 
 impl RecordNames {
@@ -48,6 +55,14 @@ impl RecordNames {
     pub fn symbol(&self, record: RecordId) -> Option<Symbol> {
         self.symbols.get(record.0 as usize).copied()
     }
+
+    fn links(&self, lineage: &Lineage) -> Arc<Links> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        if !links.is_current(lineage) {
+            Arc::make_mut(&mut links).follow(lineage);
+        }
+        Arc::clone(&links)
+    }
 }
 
 /// What a check needs of the lineage.
@@ -63,7 +78,42 @@ pub(crate) struct Ancestry<'a> {
     pub(crate) reachable_gate: Option<RelationId>,
     /// Builds the third column of `EdgeData`.
     pub(crate) position: ConstructorId,
+    /// What the walks of one run of a plan share.
+    pub(crate) walks: Walks,
 }
+
+impl Ancestry<'_> {
+    pub(crate) fn links(&self) -> &Links {
+        self.walks.links.get_or_init(|| self.names.links(self.lineage))
+    }
+}
+
+/// What is asked of a lineage relation.
+#[derive(Clone, Copy)]
+struct Question<'p> {
+    relation: LineageRelation,
+    patterns: &'p [Pattern],
+    scope: Scope,
+    /// Whether tuples are wanted that differ only in what no pattern binds.
+    whole: bool,
+}
+
+impl Question<'_> {
+    /// Whether one source is as good as all.
+    fn any_source(&self) -> bool {
+        !self.whole && self.patterns.first() == Some(&Pattern::Any)
+    }
+}
+
+/// What is done with a tuple.
+type Each<'e, 'a> = dyn FnMut(&mut Join<'a>, &[Word]) -> Result<ControlFlow<()>, Halt> + 'e;
+/// Whether more tuples are wanted.
+type More = Result<ControlFlow<()>, Halt>;
+
+const MORE: More = Ok(ControlFlow::Continue(()));
+
+/// A column: free, or a record, or a name that no record has.
+type Column = Option<Option<RecordId>>;
 
 impl<'a> Join<'a> {
     pub(crate) fn lineage(
@@ -71,18 +121,37 @@ impl<'a> Join<'a> {
         run: Run<'_>,
         relation: LineageRelation,
         patterns: &[Pattern],
+        live: Option<&[VariableId]>,
         sink: &mut Sink<'_, 'a>,
     ) -> Found {
+        let scope = live.map_or(Scope::Own, |live| self.scope(run.at, live));
+        let whole = run.counts_each();
+        // All tuples lead to the same where no column binds anything.
+        let one =
+            !whole && patterns.iter().all(|pattern| matches!(pattern, Pattern::Any | Pattern::Equal(_)));
         let mut found = false;
-        for tuple in self.matches(relation, patterns)? {
-            if self.all_fit(patterns, &tuple)? && self.continue_from(run, sink)? {
-                found = true;
-                if run.cut <= run.at {
-                    break;
-                }
-            }
-        }
+        let question = Question { relation, patterns, scope, whole };
+        let _all = self.each_tuple(question, &mut |join, _| {
+            let holds = join.run(run.next(), sink)?;
+            found |= holds;
+            Ok(if one || (holds && run.enough()) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        })?;
         Ok(found)
+    }
+
+    fn scope(&mut self, step: usize, live: &[VariableId]) -> Scope {
+        let start = self.scratch.len();
+        for &variable in live {
+            let word = self.value(variable);
+            self.scratch.push(word);
+        }
+        let scope = self.ancestry.walks.scope(step, self.scratch.get(start..).unwrap_or(&[]));
+        self.scratch.truncate(start);
+        scope
     }
 
     pub(crate) fn lineage_holds(
@@ -90,158 +159,234 @@ impl<'a> Join<'a> {
         relation: LineageRelation,
         patterns: &[Pattern],
     ) -> Result<bool, Halt> {
-        for tuple in self.matches(relation, patterns)? {
-            if self.all_fit(patterns, &tuple)? {
-                return Ok(true);
+        let question = Question { relation, patterns, scope: Scope::Own, whole: false };
+        Ok(self.each_tuple(question, &mut |_, _| Ok(ControlFlow::Break(())))?.is_break())
+    }
+
+    /// Tuples of the relation that fit the patterns.
+    pub(crate) fn matches(
+        &mut self,
+        relation: LineageRelation,
+        patterns: &[Pattern],
+    ) -> Result<impl Iterator<Item = Vec<Word>> + use<>, Halt> {
+        let mut tuples = Vec::new();
+        let question = Question { relation, patterns, scope: Scope::Own, whole: true };
+        let _all = self.each_tuple(question, &mut |_, tuple| {
+            tuples.push(tuple.to_vec());
+            MORE
+        })?;
+        Ok(tuples.into_iter())
+    }
+
+    /// Calls `each` for the tuples that fit the patterns; with a shared scope, for those that the scope has not seen.
+    /// A bound column narrows the walk: an id is looked up, never searched for.
+    fn each_tuple(&mut self, question: Question<'_>, each: &mut Each<'_, 'a>) -> More {
+        let ancestry = self.ancestry;
+        let first = self.bound(question.patterns, 0)?;
+        let second = self.bound(question.patterns, 1)?;
+        if first == Some(None) || second == Some(None) {
+            return MORE;
+        }
+        let (first, second) = (first.flatten(), second.flatten());
+        match question.relation {
+            LineageRelation::CurrentDepends if !self.holds_gate(ancestry.depends_gate) => MORE,
+            LineageRelation::ReachableFrom if !self.holds_gate(ancestry.reachable_gate) => MORE,
+            LineageRelation::CurrentDepends => self.depends(question, first, each),
+            LineageRelation::ReachableFrom => match (first, second) {
+                (first, Some(dest)) => self.reachable_to(question, first, dest, each),
+                (Some(source), None) => self.reachable_from(question, source, each),
+                (None, None) => {
+                    for dest in ancestry.depends.iter() {
+                        if self.reachable_to(question, None, dest, each)?.is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                    MORE
+                }
+            },
+            LineageRelation::Edge | LineageRelation::EdgeData => match (first, second) {
+                (first, Some(dest)) => self.edges_to(question, first, dest, each),
+                (Some(source), None) => self.edges_from(question, source, each),
+                (None, None) => {
+                    let all = u32::try_from(ancestry.lineage.len()).unwrap_or(u32::MAX);
+                    for dest in (0..all).map(RecordId) {
+                        if self.edges_to(question, None, dest, each)?.is_break() {
+                            return Ok(ControlFlow::Break(()));
+                        }
+                    }
+                    MORE
+                }
+            },
+        }
+    }
+
+    fn depends(&mut self, question: Question<'_>, record: Option<RecordId>, each: &mut Each<'_, 'a>) -> More {
+        let depends = self.ancestry.depends;
+        if let Some(record) = record {
+            self.meter.step(self.head)?;
+            return if depends.contains(record) { self.offer(question, &[record], None, each) } else { MORE };
+        }
+        for record in depends.iter() {
+            self.meter.step(self.head)?;
+            if self.offer(question, &[record], None, each)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Ok(false)
+        MORE
     }
 
-    fn continue_from(&mut self, run: Run<'_>, sink: &mut Sink<'_, 'a>) -> Found {
-        self.run(Run { at: run.at + 1, ..run }, sink)
-    }
-
-    fn all_fit(&mut self, patterns: &[Pattern], tuple: &[Word]) -> Result<bool, Halt> {
+    /// `ReachableFrom(s, d)`: d is in `CurrentDepends`, and s among its ancestors (which then are in it too).
+    fn reachable_to(
+        &mut self,
+        question: Question<'_>,
+        source: Option<RecordId>,
+        dest: RecordId,
+        each: &mut Each<'_, 'a>,
+    ) -> More {
+        let ancestry = self.ancestry;
         self.meter.step(self.head)?;
-        for (pattern, &word) in patterns.iter().zip(tuple) {
-            if !self.fits(pattern, word)? {
-                return Ok(false);
+        if !ancestry.depends.contains(dest) {
+            return MORE;
+        }
+        let mut walk = match (source, question.scope) {
+            (Some(source), _) if ancestry.lineage.ancestors(dest).contains(source) => {
+                return self.offer(question, &[source, dest], None, each);
+            }
+            (Some(_), _) => return MORE,
+            (None, _) if question.any_source() => {
+                Walk::Listed(Box::new(ancestry.lineage.ancestors(dest).iter().map(Some).take(1)))
+            }
+            (None, Scope::Step(_)) => Walk::above(dest, ancestry, question.scope),
+            (None, Scope::Own | Scope::Alike(_)) => {
+                Walk::Listed(Box::new(ancestry.lineage.ancestors(dest).iter().map(Some)))
+            }
+        };
+        self.walk(&mut walk, &mut |join, source, _| join.offer(question, &[source, dest], None, each))
+    }
+
+    fn reachable_from(&mut self, question: Question<'_>, source: RecordId, each: &mut Each<'_, 'a>) -> More {
+        let ancestry = self.ancestry;
+        if !ancestry.depends.contains(source) {
+            return MORE;
+        }
+        let mut walk = match question.scope {
+            Scope::Step(_) => Walk::below(source, ancestry, question.scope),
+            Scope::Own | Scope::Alike(_) => {
+                let came = move |&dest: &RecordId| ancestry.lineage.ancestors(dest).contains(source);
+                Walk::Listed(Box::new(ancestry.depends.iter().map(move |dest| Some(dest).filter(came))))
+            }
+        };
+        self.walk(&mut walk, &mut |join, dest, _| join.offer(question, &[source, dest], None, each))
+    }
+
+    fn edges_to(
+        &mut self,
+        question: Question<'_>,
+        source: Option<RecordId>,
+        dest: RecordId,
+        each: &mut Each<'_, 'a>,
+    ) -> More {
+        let ancestry = self.ancestry;
+        let placed = question.relation == LineageRelation::EdgeData;
+        if let Some(source) = source {
+            self.meter.step(self.head)?;
+            let lineage = ancestry.lineage;
+            if !lineage.member_set(lineage.inputs(dest)).contains(source) {
+                return MORE;
+            }
+            if !placed {
+                return self.offer(question, &[source, dest], None, each);
             }
         }
-        Ok(true)
+        let mut walk = if !placed && question.any_source() {
+            let inputs = ancestry.lineage.members_backwards(ancestry.lineage.inputs(dest));
+            Walk::Listed(Box::new(inputs.map(|(_, record)| Some(record)).take(1)))
+        } else {
+            Walk::inputs(dest, ancestry, question.scope)
+        };
+        self.walk(&mut walk, &mut |join, found, place| {
+            let wanted = source.is_none_or(|source| source == found);
+            match wanted {
+                true => join.offer(question, &[found, dest], placed.then_some(place), each),
+                false => MORE,
+            }
+        })
+    }
+
+    fn edges_from(&mut self, question: Question<'_>, source: RecordId, each: &mut Each<'_, 'a>) -> More {
+        let placed = question.relation == LineageRelation::EdgeData;
+        let mut walk = Walk::outputs(source, self.ancestry, question.scope);
+        self.walk(&mut walk, &mut |join, dest, place| {
+            join.offer(question, &[source, dest], placed.then_some(place), each)
+        })
+    }
+
+    fn walk(&mut self, walk: &mut Walk<'a>, each: &mut dyn FnMut(&mut Self, RecordId, u32) -> More) -> More {
+        loop {
+            self.meter.step(self.head)?;
+            match walk.next(self.ancestry) {
+                Next::Found(record, place) => {
+                    if each(self, record, place)?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+                Next::Looked => {}
+                Next::Done => return MORE,
+            }
+        }
+    }
+
+    /// Hands a tuple on where it fits the patterns. `place` is that of the source among the inputs.
+    fn offer(
+        &mut self,
+        question: Question<'_>,
+        records: &[RecordId],
+        place: Option<u32>,
+        each: &mut Each<'_, 'a>,
+    ) -> More {
+        let mut words = [Word::default(); 3];
+        for (word, &record) in words.iter_mut().zip(records) {
+            let Some(symbol) = self.ancestry.names.symbol(record) else { return MORE };
+            *word = Word::symbol(symbol);
+        }
+        if let (Some(place), &[source, dest]) = (place, records) {
+            let Some(position) = self.ancestry.lineage.position(source, dest, place) else { return MORE };
+            let fields = [Word::number(position.proximal), Word::number(position.message_index)];
+            let [.., third] = &mut words;
+            *third = Word::compound(self.pool.compound(self.ancestry.position, &fields));
+        }
+        let tuple = words.get(..records.len() + usize::from(place.is_some())).unwrap_or(&[]);
+        for (pattern, &word) in question.patterns.iter().zip(tuple) {
+            if !self.fits(pattern, word)? {
+                return MORE;
+            }
+        }
+        each(self, tuple)
     }
 
     fn holds_gate(&self, gate: Option<RelationId>) -> bool {
         gate.and_then(|gate| self.relations.get(gate.0 as usize)).is_none_or(|tuples| tuples.len() > 0)
     }
 
-    /// The record that a bound column names: none where the column is free, `Some(None)` where no record has that name.
-    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Option<Option<RecordId>>, Halt> {
-        match patterns.get(column) {
-            Some(Pattern::Equal(term)) => {
-                let record = self.term(term)?.and_then(|word| self.ancestry.names.record(word.as_symbol()));
-                Ok(Some(record))
-            }
-            Some(Pattern::Any | Pattern::Bind(_) | Pattern::Construct(..)) | None => Ok(None),
+    /// The record that a bound column names. A term that reads what an earlier column of the same atom binds has no value
+    /// yet: such a column is free, and only compared.
+    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Column, Halt> {
+        let Some(Pattern::Equal(term)) = patterns.get(column) else { return Ok(None) };
+        let before = patterns.get(..column).unwrap_or(&[]);
+        if before.iter().any(|earlier| matches!(earlier, Pattern::Bind(variable) if names(term, *variable))) {
+            return Ok(None);
         }
-    }
-
-    /// Tuples of the relation that agree with its bound columns. A bound column narrows the walk: an id is looked up,
-    /// never searched for.
-    pub(crate) fn matches(
-        &mut self,
-        relation: LineageRelation,
-        patterns: &[Pattern],
-    ) -> Result<Box<dyn Iterator<Item = Vec<Word>> + 'a>, Halt> {
-        let ancestry = self.ancestry;
-        let first = self.bound(patterns, 0)?;
-        let second = self.bound(patterns, 1)?;
-        match relation {
-            LineageRelation::CurrentDepends if !self.holds_gate(ancestry.depends_gate) => Ok(nothing()),
-            LineageRelation::ReachableFrom if !self.holds_gate(ancestry.reachable_gate) => Ok(nothing()),
-            LineageRelation::CurrentDepends => Ok(match first {
-                Some(record) => {
-                    let record = record.filter(|&record| ancestry.depends.contains(record));
-                    Box::new(record.into_iter().filter_map(|record| ancestry.words(&[record])))
-                }
-                None => Box::new(ancestry.depends.iter().filter_map(|record| ancestry.words(&[record]))),
-            }),
-            LineageRelation::ReachableFrom => Ok(ancestry.reachable(first, second)),
-            LineageRelation::Edge => {
-                Ok(Box::new(ancestry.edges(first, second).filter_map(|(s, d)| ancestry.words(&[s, d]))))
-            }
-            LineageRelation::EdgeData => {
-                let mut rows = Vec::new();
-                for (source, dest, position) in ancestry.positions(first, second) {
-                    self.meter.step(self.head)?;
-                    rows.extend(self.edge_data(source, dest, position));
-                }
-                Ok(Box::new(rows.into_iter()))
-            }
-        }
-    }
-
-    fn edge_data(&mut self, source: RecordId, dest: RecordId, position: Position) -> Option<Vec<Word>> {
-        let fields = [Word::number(position.proximal), Word::number(position.message_index)];
-        let value = self.pool.compound(self.ancestry.position, &fields);
-        let mut words = self.ancestry.words(&[source, dest])?;
-        words.push(Word::compound(value));
-        Some(words)
+        let record = self.term(term)?.and_then(|word| self.ancestry.names.record(word.as_symbol()));
+        Ok(Some(record))
     }
 }
 
-fn nothing<'a>() -> Box<dyn Iterator<Item = Vec<Word>> + 'a> {
-    Box::new(std::iter::empty())
-}
-
-/// A column: free, or a record, or a name that no record has.
-type Column = Option<Option<RecordId>>;
-
-impl<'a> Ancestry<'a> {
-    fn words(&self, records: &[RecordId]) -> Option<Vec<Word>> {
-        records.iter().map(|&record| self.names.symbol(record).map(Word::symbol)).collect()
-    }
-
-    /// `ReachableFrom(s, d)`: d is in `CurrentDepends`, and s among its ancestors (which then are in it too).
-    fn reachable(&'a self, source: Column, dest: Column) -> Box<dyn Iterator<Item = Vec<Word>> + 'a> {
-        let dests: Box<dyn Iterator<Item = RecordId> + 'a> = match dest {
-            Some(record) => Box::new(record.filter(|&record| self.depends.contains(record)).into_iter()),
-            None => Box::new(self.depends.iter()),
-        };
-        match source {
-            Some(None) => nothing(),
-            Some(Some(source)) => Box::new(
-                dests
-                    .filter(move |&dest| self.lineage.ancestors(dest).contains(source))
-                    .filter_map(move |dest| self.words(&[source, dest])),
-            ),
-            None => Box::new(dests.flat_map(move |dest| {
-                self.lineage.ancestors(dest).iter().filter_map(move |source| self.words(&[source, dest]))
-            })),
-        }
-    }
-
-    /// Records that a bound or free destination leaves, given the source: a record is read only by later ones.
-    fn dests(&self, source: Column, dest: Column) -> std::ops::Range<u32> {
-        let all = u32::try_from(self.lineage.len()).unwrap_or(u32::MAX);
-        match (source, dest) {
-            (Some(None), _) | (_, Some(None)) => 0..0,
-            (_, Some(Some(dest))) => dest.0..dest.0 + 1,
-            (Some(Some(source)), None) => source.0 + 1..all,
-            (None, None) => 0..all,
-        }
-    }
-
-    fn edges(&'a self, source: Column, dest: Column) -> Box<dyn Iterator<Item = (RecordId, RecordId)> + 'a> {
-        let dests = self.dests(source, dest).map(RecordId);
-        let inputs = |dest: RecordId| self.lineage.inputs(dest);
-        match source.flatten() {
-            Some(source) => Box::new(
-                dests
-                    .filter(move |&dest| self.lineage.member_set(inputs(dest)).contains(source))
-                    .map(move |dest| (source, dest)),
-            ),
-            None => Box::new(dests.flat_map(move |dest| {
-                self.lineage.members_backwards(inputs(dest)).map(move |(_, source)| (source, dest))
-            })),
-        }
-    }
-
-    fn positions(
-        &'a self,
-        source: Column,
-        dest: Column,
-    ) -> impl Iterator<Item = (RecordId, RecordId, Position)> + 'a {
-        let wanted = source.flatten();
-        let reads = move |&dest: &RecordId| {
-            wanted.is_none_or(|source| self.lineage.member_set(self.lineage.inputs(dest)).contains(source))
-        };
-        self.dests(source, dest).map(RecordId).filter(reads).flat_map(move |dest| {
-            self.lineage
-                .edges_backwards(dest)
-                .filter(move |&(source, _)| wanted.is_none_or(|wanted| wanted == source))
-                .filter_map(move |(source, position)| Some((source, dest, position?)))
-        })
+/// Whether a term names a variable.
+fn names(term: &Term, variable: VariableId) -> bool {
+    match term {
+        Term::Variable(own) => *own == variable,
+        Term::Constant(_) | Term::Wildcard => false,
+        Term::Construct(_, terms) => terms.iter().any(|term| names(term, variable)),
+        Term::Call(call) => call.arguments.iter().any(|term| names(term, variable)),
     }
 }

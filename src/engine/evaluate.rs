@@ -4,6 +4,7 @@ use crate::engine::meter::{Faults, Halt, Meter, name_of};
 use crate::engine::order::{Planner, plan};
 use crate::engine::plan::{Access, Pattern, Plan, Step};
 use crate::engine::tuples::{Row, Tuples};
+use crate::engine::walk::Walks;
 use crate::engine::{Budget, Database, EvalError};
 use crate::lineage::{Lineage, Runs};
 use crate::program::{LineageRelation, Literal, Origin, Program, RelationId, RuleId, Stratum, Term};
@@ -230,7 +231,8 @@ impl Engine {
     fn ancestry<'a>(&self, names: &'a RecordNames, lineage: &'a Lineage, depends: &'a Runs) -> Ancestry<'a> {
         let (depends_gate, reachable_gate, position) =
             (self.depends_gate, self.reachable_gate, self.position);
-        Ancestry { lineage, names, depends, depends_gate, reachable_gate, position }
+        let walks = Walks::default();
+        Ancestry { lineage, names, depends, depends_gate, reachable_gate, position, walks }
     }
 }
 

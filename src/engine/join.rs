@@ -62,12 +62,17 @@ impl<'p> Run<'p> {
         Self { steps, at: 0, cut }
     }
 
-    fn next(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         Self { at: self.at + 1, ..self }
     }
 
-    fn enough(self) -> bool {
+    pub(crate) fn enough(self) -> bool {
         self.at >= self.cut
+    }
+
+    /// Whether every way counts, as in an aggregate, and not only which tuples come of them.
+    pub(crate) fn counts_each(self) -> bool {
+        self.cut == usize::MAX
     }
 }
 
@@ -83,7 +88,9 @@ impl<'a> Join<'a> {
             Step::Scan { relation, rows, access, patterns } => {
                 self.scan(run, *relation, *rows, access, patterns, sink)
             }
-            Step::Lineage { relation, patterns } => self.lineage(run, *relation, patterns, sink),
+            Step::Lineage { relation, patterns, live } => {
+                self.lineage(run, *relation, patterns, live.as_deref(), sink)
+            }
             Step::Absent { relation, access } => match self.present(*relation, access)? {
                 Some(false) => self.run(run.next(), sink),
                 Some(true) | None => Ok(false),

@@ -13,11 +13,14 @@ mod arithmetic;
 mod database;
 mod evaluate;
 mod join;
+mod links;
+mod live;
 mod meter;
 mod order;
 mod plan;
 mod probe;
 mod tuples;
+mod walk;
 
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::engine::live::{binds, mark};
 use crate::engine::plan::{Access, AggregateStep, Pattern, Plan, Rows, Step};
 use crate::engine::tuples::Tuples;
 use crate::program::{
@@ -93,6 +94,7 @@ pub(crate) fn plan(
         _ => None,
     });
     order(planner, &mut built, &mut bound, &rule.body);
+    mark(&mut built.steps, &rule.head.terms);
     let fallible = rule.body.iter().any(literal_fallible) || rule.head.terms.iter().any(term_fallible);
     let cut = if fallible { built.steps.len() } else { cut(rule, &built.steps) };
     Plan { rule: id, recent: recent_relation, steps: built.steps, literals: built.literals, cut, fallible }
@@ -400,7 +402,7 @@ fn aggregate_step(planner: &mut Planner<'_>, bound: &mut Bound, aggregate: &Aggr
 fn scan(planner: &mut Planner<'_>, bound: &mut Bound, atom: &Atom, rows: Rows) -> Step {
     if let Some(relation) = lineage_of(planner, atom.relation) {
         let patterns = atom.terms.iter().map(|term| pattern(bound, term)).collect();
-        return Step::Lineage { relation, patterns };
+        return Step::Lineage { relation, patterns, live: None };
     }
     let keyed: Vec<bool> = atom.terms.iter().map(|term| bound.covers(term)).collect();
     let access = access(planner, bound, atom);
@@ -500,26 +502,4 @@ fn cut(rule: &Rule, steps: &[Step]) -> usize {
         bound.iter().any(|variable| wanted.contains(variable))
     };
     steps.iter().rposition(binds_wanted).map_or(0, |last| last + 1)
-}
-
-fn binds(step: &Step, into: &mut Vec<VariableId>) {
-    match step {
-        Step::Scan { patterns, .. } => patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
-        Step::Lineage { patterns, .. } => patterns.iter().for_each(|pattern| pattern_binds(pattern, into)),
-        Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) => {}
-        Step::Match { pattern, .. } | Step::Generate { pattern, .. } => pattern_binds(pattern, into),
-        Step::Aggregate(step) => {
-            pattern_binds(&step.result, into);
-            into.extend_from_slice(&step.aggregate.witnesses);
-        }
-        Step::Stage(steps) => steps.iter().for_each(|step| binds(step, into)),
-    }
-}
-
-fn pattern_binds(pattern: &Pattern, into: &mut Vec<VariableId>) {
-    match pattern {
-        Pattern::Bind(variable) => into.push(*variable),
-        Pattern::Any | Pattern::Equal(_) => {}
-        Pattern::Construct(_, fields) => fields.iter().for_each(|field| pattern_binds(field, into)),
-    }
 }

@@ -42,8 +42,9 @@ pub(crate) enum Access {
 pub(crate) enum Step {
     /// For each matching tuple of a stored relation. Patterns stand beside their columns.
     Scan { relation: RelationId, rows: Rows, access: Access, patterns: Vec<(usize, Pattern)> },
-    /// For each matching tuple of a relation that the lineage answers.
-    Lineage { relation: LineageRelation, patterns: Vec<Pattern> },
+    /// For each matching tuple of a relation that the lineage answers. With `live`, ways that agree in these variables
+    /// and in what the step binds lead to the same tuples, so that one of them is enough.
+    Lineage { relation: LineageRelation, patterns: Vec<Pattern>, live: Option<Box<[VariableId]>> },
     /// Only where no tuple of a stored relation matches.
     Absent { relation: RelationId, access: Access },
     /// Only where no tuple of a lineage relation matches.

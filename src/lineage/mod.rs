@@ -237,6 +237,14 @@ impl Lineage {
         })
     }
 
+    /// What is known of the position of an input that stands at that place among the inputs.
+    #[must_use]
+    pub fn position(&self, source: RecordId, dest: RecordId, place: u32) -> Option<Position> {
+        let last = place.saturating_add(1) == self.context(self.inputs(dest)).len;
+        let derived = Position { proximal: i64::from(last), message_index: i64::from(place) };
+        self.stated.get(&(dest, source)).copied().unwrap_or(Some(derived))
+    }
+
     /// The records of a context as a set.
     #[must_use]
     pub fn member_set(&self, context: ContextId) -> &Runs {
