@@ -354,6 +354,7 @@ impl<'a> Join<'a> {
             let fields = [Word::number(position.proximal), Word::number(position.message_index)];
             let [.., third] = &mut words;
             *third = Word::compound(self.pool.compound(self.ancestry.position, &fields));
+            self.meter.pool(self.pool.bytes(), self.head)?;
         }
         let tuple = words.get(..records.len() + usize::from(place.is_some())).unwrap_or(&[]);
         for (pattern, &word) in question.patterns.iter().zip(tuple) {

@@ -339,10 +339,10 @@ impl<'a> Join<'a> {
             Term::Construct(constructor, fields) => {
                 let start = self.scratch.len();
                 let complete = self.push_all(fields)?;
-                let value = complete.then(|| {
-                    Word::compound(self.pool.compound(*constructor, self.scratch.get(start..).unwrap_or(&[])))
-                });
+                let fields = self.scratch.get(start..).unwrap_or(&[]);
+                let value = complete.then(|| Word::compound(self.pool.compound(*constructor, fields)));
                 self.scratch.truncate(start);
+                self.meter.pool(self.pool.bytes(), self.head)?;
                 Ok(value)
             }
             Term::Call(call) => self.call(call),

@@ -7,6 +7,7 @@
 )]
 
 mod agents;
+mod budget;
 mod cases;
 mod cli;
 mod conformance;

@@ -59,10 +59,11 @@ struct Session {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let sizes: Vec<usize> = match std::env::args().skip(1).map(|size| size.parse()).collect::<Result<_, _>>()? {
-        sizes if Vec::is_empty(&sizes) => vec![100, 1_000, 10_000, 100_000],
-        sizes => sizes,
-    };
+    let sizes: Vec<usize> =
+        match std::env::args().skip(1).map(|size| size.parse()).collect::<Result<_, _>>()? {
+            sizes if Vec::is_empty(&sizes) => vec![100, 1_000, 10_000, 100_000],
+            sizes => sizes,
+        };
     let policies = [("upwards", UPWARDS), ("downwards", DOWNWARDS)];
     for (name, text) in policies {
         let files = [("walk.dl".to_owned(), text.to_owned())];
@@ -173,8 +174,9 @@ impl Session {
         let lineage = graph.lineage();
         let contexts = || (0..).map(ContextId).take(lineage.contexts());
         let parents: Vec<u32> = contexts().map(|context| lineage.parent(context).0).collect();
-        let appended: Vec<Vec<u32>> =
-            contexts().map(|context| lineage.appended(context).iter().map(|record| record.0).collect()).collect();
+        let appended: Vec<Vec<u32>> = contexts()
+            .map(|context| lineage.appended(context).iter().map(|record| record.0).collect())
+            .collect();
         let inputs: Vec<u32> =
             (0..).map(RecordId).take(lineage.len()).map(|record| lineage.inputs(record).0).collect();
         let mut mentions = vec![Vec::new(); inputs.len()];
