@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("dense", dense, [1_000, 2_000, 5_000]),
         ("sparse", sparse, [5_000, 10_000, 20_000]),
         ("chain", chain, [25_000, 50_000, 100_000]),
-        ("lanes", lanes, [25_000, 100_000, 500_000]),
+        ("lanes", lanes, [25_000, 50_000, 100_000]),
     ];
     for (name, shape, sizes) in graphs {
         for size in sizes {
