@@ -1,5 +1,5 @@
 use crate::decision::{Decision, Reason, ReasonKind, Route, RouteStatus, Verdict};
-use crate::engine::{Budget, Database, Engine, EvalError, SHOWN};
+use crate::engine::{Agenda, Budget, Database, Engine, EvalError, SHOWN};
 use crate::functor::{self, Argument, Cache};
 use crate::lineage::Lineage;
 use crate::program::{DecisionKind, DecisionRule, Literal, Piece, Program, RelationId};
@@ -56,23 +56,23 @@ impl Roots {
 }
 
 /// What a hint pattern is compared with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
     /// A call of this tool.
-    Tool(String),
+    Tool(&'a str),
     /// A request to this URL.
-    Url(String),
+    Url(&'a str),
     /// A message.
     Message,
 }
 
 /// One action to decide about.
-#[derive(Debug, Clone)]
-pub struct Question {
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
     /// What it is.
-    pub subject: Subject,
+    pub subject: Subject<'a>,
     /// A person's answer that counts for it.
-    pub approval: Option<Approval>,
+    pub approval: Option<&'a Approval>,
 }
 
 /// A complete model and what it belongs to.
@@ -84,6 +84,8 @@ pub struct Judged<'a> {
     pub engine: &'a Engine,
     /// Where decisions are read from.
     pub roots: &'a Roots,
+    /// What the model was made by.
+    pub agenda: &'a Agenda,
     /// The model.
     pub database: &'a mut Database,
     /// The session.
@@ -96,8 +98,15 @@ pub struct Judged<'a> {
 ///
 /// # Errors
 /// A decision row that belongs to no action of the request, or a reason of an unknown kind: evaluation errors both.
-pub fn decide(judged: &mut Judged<'_>, questions: &[Question]) -> Result<Vec<Decision>, EvalError> {
+pub fn decide(judged: &mut Judged<'_>, questions: &[Question<'_>]) -> Result<Vec<Decision>, EvalError> {
     sound(judged, questions.len())?;
+    let (database, allows) = (&*judged.database, judged.roots.is_authorized);
+    let allowed =
+        |index: u64| allows.is_some_and(|relation| database.holds(relation, &[Word::unsigned(index)]));
+    if !(0_u64..).zip(questions).all(|(index, _)| allowed(index)) {
+        let Judged { engine, program, lineage, agenda, budget, .. } = *judged;
+        engine.complete(program, judged.database, lineage, agenda, budget)?;
+    }
     let numbered = (0_u64..).zip(questions);
     Ok(numbered.map(|(index, question)| decide_one(judged, index, question)).collect())
 }
@@ -148,7 +157,7 @@ fn sound(judged: &Judged<'_>, actions: usize) -> Result<(), EvalError> {
     }
 }
 
-fn decide_one(judged: &mut Judged<'_>, index: u64, question: &Question) -> Decision {
+fn decide_one(judged: &mut Judged<'_>, index: u64, question: &Question<'_>) -> Decision {
     let mut reasons = fired(judged, index);
     let database = &*judged.database;
     let word = Word::unsigned(index);
@@ -170,7 +179,7 @@ fn decide_one(judged: &mut Judged<'_>, index: u64, question: &Question) -> Decis
     let verdict = if denied || !allowed || !signed_in {
         Verdict::Deny
     } else if asks {
-        answered(&mut reasons, question.approval.as_ref())
+        answered(&mut reasons, question.approval)
     } else if authorized {
         Verdict::Allow
     } else {
@@ -230,7 +239,8 @@ fn own(kind: ReasonKind, text: String) -> Reason {
 fn fired(judged: &Judged<'_>, index: u64) -> Vec<Reason> {
     let (program, database) = (judged.program, &*judged.database);
     let mut reasons = Vec::new();
-    for rule in &program.decision_rules {
+    let firing = judged.engine.firing(database).filter_map(|number| program.decision_rules.get(number));
+    for rule in firing {
         for tuple in database.tuples(rule.fired).filter(|tuple| tuple.first() == Some(&Word::unsigned(index)))
         {
             let text = |column: usize| {
@@ -276,7 +286,7 @@ fn filled(program: &Program, database: &Database, rule: &DecisionRule, tuple: &[
 }
 
 /// What the allow rules that concern the action say, or our words where none says anything.
-fn hints(judged: &mut Judged<'_>, question: &Question) -> Vec<Reason> {
+fn hints(judged: &mut Judged<'_>, question: &Question<'_>) -> Vec<Reason> {
     let program = judged.program;
     let mut reasons = Vec::new();
     for rule in &program.decision_rules {
@@ -313,10 +323,10 @@ fn hints(judged: &mut Judged<'_>, question: &Question) -> Vec<Reason> {
 }
 
 /// Whether an allow rule's hint is about the action: its pattern for this kind of action matches, or it has none at all.
-fn concerns(rule: &DecisionRule, question: &Question, cache: &mut Cache) -> bool {
-    let (pattern, text) = match &question.subject {
-        Subject::Tool(tool) => (&rule.tool_pattern, tool.as_str()),
-        Subject::Url(url) => (&rule.url_pattern, url.as_str()),
+fn concerns(rule: &DecisionRule, question: &Question<'_>, cache: &mut Cache) -> bool {
+    let (pattern, text) = match question.subject {
+        Subject::Tool(tool) => (&rule.tool_pattern, tool),
+        Subject::Url(url) => (&rule.url_pattern, url),
         Subject::Message => (&None, ""),
     };
     match pattern {
@@ -345,7 +355,7 @@ fn asks_for_action(program: &Program, literal: &Literal) -> bool {
 }
 
 /// How far each allow rule that concerns the action came.
-fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question) -> Vec<Route> {
+fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question<'_>) -> Vec<Route> {
     let program = judged.program;
     let mut routes = Vec::new();
     for (number, rule) in program.decision_rules.iter().enumerate() {

@@ -365,7 +365,7 @@ impl<'a> Join<'a> {
         each(self, tuple)
     }
 
-    fn holds_gate(&self, gate: Option<RelationId>) -> bool {
+    pub(crate) fn holds_gate(&self, gate: Option<RelationId>) -> bool {
         gate.and_then(|gate| self.relations.get(gate.0 as usize)).is_none_or(|tuples| tuples.len() > 0)
     }
 

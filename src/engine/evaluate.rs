@@ -1,13 +1,14 @@
+use crate::engine::agenda::{Agenda, Task};
 use crate::engine::ancestry::{Ancestry, RecordNames};
-use crate::engine::join::{Join, Run, Window};
-use crate::engine::meter::{Faults, Halt, Meter, name_of};
+use crate::engine::kept::{Kept, can_grow, kept, stratum_of};
 use crate::engine::order::{Planner, plan};
-use crate::engine::plan::{Access, Pattern, Plan, Step};
+use crate::engine::pass::Pass;
+use crate::engine::plan::Plan;
 use crate::engine::tuples::{Row, Tuples};
 use crate::engine::walk::Walks;
-use crate::engine::{Budget, Database, EvalError};
+use crate::engine::{Budget, Database, EvalError, Hosted};
 use crate::lineage::{Lineage, Runs};
-use crate::program::{LineageRelation, Literal, Origin, Program, RelationId, RuleId, Stratum, Term};
+use crate::program::{DecisionKind, Literal, Origin, Program, RelationId, Rule, RuleId, Term};
 use crate::value::{ConstructorId, Pool, Word};
 
 /// A program that is ready to run: the plans of its rules, and which of its relations are kept between checks.
@@ -18,17 +19,23 @@ pub struct Engine {
     /// The texts and values of the program, with room for those of a session.
     pool: Pool,
     /// For each rule the plans of a first round: all rows of everything.
-    first: Vec<Plan>,
+    pub(crate) first: Vec<Plan>,
     /// For a rule that can either walk all ancestors or look records up among them: the plan that looks them up.
-    around: Vec<Option<Plan>>,
+    pub(crate) around: Vec<Option<Plan>>,
     /// For each rule the plans of later rounds, one for each atom whose relation can grow.
-    later: Vec<Vec<Plan>>,
-    /// Whether a relation depends on session facts alone and only grows, by relation.
-    session: Vec<bool>,
+    pub(crate) later: Vec<Vec<Plan>>,
+    /// How each relation is kept.
+    kept: Vec<Kept>,
+    /// The rules of each relation.
+    rules: Vec<Vec<RuleId>>,
     /// For each decision rule, plans of its alternatives with the action's index given, and the slot it stands in.
     pub(crate) probes: Vec<Vec<(Plan, Option<usize>)>>,
     /// Whether a relation can hold more once the session has gone on, by relation.
     pub(crate) grows: Vec<bool>,
+    /// The decision rule whose firings a relation holds, by relation; not where it only allows.
+    fired: Vec<Option<usize>>,
+    /// The decision rules whose firings are kept.
+    kept_fired: Vec<usize>,
     current: Option<RelationId>,
     depends_gate: Option<RelationId>,
     reachable_gate: Option<RelationId>,
@@ -42,77 +49,90 @@ const SESSION_VALUES: usize = 512;
 struct Shape {
     arity: usize,
     indexes: Vec<Vec<usize>>,
+    by_record: Vec<(Vec<usize>, usize)>,
 }
 
 /// What a session's derived facts have been fed with.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
-    /// Rows of each relation that the session's strata have seen.
-    seen: Vec<Row>,
+    /// Rows of each relation that what grows has seen.
+    pub(crate) seen: Vec<Row>,
     /// Whether rules that read no relation have run.
-    started: bool,
+    pub(crate) started: bool,
     /// An evaluation error that session facts cause; they stay, and so does it.
+    error: Option<EvalError>,
+    /// What each stratum that is held was derived from, by its number.
+    held: Vec<Option<Held>>,
+}
+
+/// A stratum that is held.
+#[derive(Debug, Clone, Default)]
+struct Held {
+    /// The state of each relation that it looks at.
+    from: Vec<u64>,
+    records: usize,
+    /// The evaluation error that it ended with.
     error: Option<EvalError>,
 }
 
 impl Engine {
-    /// Plans the rules. `session_facts` are the host's relations that only grow while a session lasts; all others of the host belong to one request.
+    /// Plans the rules.
     #[must_use]
-    pub fn new(program: &Program, session_facts: &[RelationId]) -> Self {
+    pub fn new(program: &Program, hosted: &Hosted<'_>) -> Self {
         let mut relations: Vec<Tuples> =
             program.relations.iter().map(|relation| Tuples::new(relation.columns.len())).collect();
-        let session = session_relations(program, session_facts);
-        let grows = can_grow(program, session_facts);
+        let kept = kept(program, hosted);
+        let session: Vec<bool> = kept.iter().map(|&kept| kept == Kept::Grows).collect();
+        let lasting: Vec<bool> = kept.iter().map(|&kept| kept != Kept::Asked).collect();
+        let grows = can_grow(program, hosted);
         let mut planner = Planner {
             program,
             relations: &mut relations,
             session: &session,
             grows: &grows,
+            lasting: &lasting,
             avoid_ancestors: false,
         };
         let ids = || (0..).map(RuleId).zip(&program.rules);
         let first: Vec<Plan> = ids().map(|(id, rule)| plan(&mut planner, id, rule, None, &[])).collect();
         planner.avoid_ancestors = true;
-        let other = |(plan_first, (id, rule)): (&Plan, _)| {
+        let other = |(plan_first, (id, rule)): (&Plan, (RuleId, &Rule))| {
+            if !plan_first.lineage {
+                return None;
+            }
             let other = plan(&mut planner, id, rule, None, &[]);
             (other.steps != plan_first.steps).then_some(other)
         };
         let around: Vec<Option<Plan>> = first.iter().zip(ids()).map(other).collect();
         planner.avoid_ancestors = false;
-        let stratum_of = stratum_of(program);
-        let mut later = Vec::with_capacity(program.rules.len());
-        for (id, rule) in ids() {
-            let head = rule.head.relation.0 as usize;
-            let grows = |relation: RelationId| {
-                let at = relation.0 as usize;
-                session.get(head) == Some(&true) || stratum_of.get(at) == stratum_of.get(head)
-            };
-            let atoms = rule.body.iter().enumerate().filter_map(|(place, literal)| match literal {
-                Literal::Positive(atom) if grows(atom.relation) => Some(place),
-                Literal::Positive(_) | Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => {
-                    None
-                }
-            });
-            let places: Vec<_> = atoms.collect();
-            later.push(
-                places.into_iter().map(|place| plan(&mut planner, id, rule, Some(place), &[])).collect(),
-            );
-        }
+        let later = later(&mut planner, &kept);
         let probes =
             program.decision_rules.iter().map(|rule| probe_plans(&mut planner, &rule.rules)).collect();
         let shapes = relations
             .iter()
-            .map(|tuples| Shape { arity: tuples.arity(), indexes: tuples.indexed() })
+            .map(|tuples| Shape {
+                arity: tuples.arity(),
+                indexes: tuples.indexed(),
+                by_record: tuples.indexed_by_record(),
+            })
             .collect();
+        let mut rules = vec![Vec::new(); program.relations.len()];
+        for (id, rule) in ids() {
+            rules.get_mut(rule.head.relation.0 as usize).into_iter().for_each(|list| list.push(id));
+        }
+        let (fired, kept_fired) = firings(program, &kept);
         Self {
             shapes,
             pool: program.pool.clone().with_room(SESSION_VALUES),
             first,
             around,
             later,
-            session,
+            kept,
+            rules,
             probes,
             grows,
+            fired,
+            kept_fired,
             current: program.relation("Current"),
             depends_gate: program.relation("CurrentDependsPolicyRelevant"),
             reachable_gate: program.relation("ReachableFromPolicyRelevant"),
@@ -128,41 +148,75 @@ impl Engine {
             for columns in &shape.indexes {
                 tuples.index(columns);
             }
+            for (columns, record) in &shape.by_record {
+                tuples.index_by_record(columns, *record);
+            }
             tuples
         };
         Database::with(self.pool.clone(), self.shapes.iter().map(tuples).collect())
     }
 
-    /// Brings up to date what the roots need and what depends on session facts alone. Costs as much as those facts are
-    /// new. What it derives stays; call it before the facts of a request are added.
+    /// Whether [`Engine::feed`] has anything to do. Costs as much as relations are looked at.
+    #[must_use]
+    pub fn is_stale(
+        &self,
+        agenda: &Agenda,
+        database: &Database,
+        lineage: &Lineage,
+        progress: &Progress,
+    ) -> bool {
+        let behind = |relation: &RelationId| {
+            let at = relation.0 as usize;
+            let rows = database.relations.get(at).map_or(0, Tuples::len);
+            progress.seen.get(at).copied().unwrap_or(0) != rows
+        };
+        !progress.started
+            || agenda.grows.iter().any(|task| task.looks_at.iter().any(behind))
+            // What ended with an error has only a part of its tuples: the error has to come again.
+            || agenda.held.iter().any(|task| {
+                progress.error_of(task).is_some() || progress.is_stale(task, database, lineage)
+            })
+    }
+
+    /// Brings up to date what the agenda has that depends on the session alone. Costs as much as those facts are new, and
+    /// for relations that negate or aggregate, as much as they hold. What it derives stays; call it before the facts of a
+    /// request are added. All agendas that one `progress` is fed with are of one [`Agendas`](crate::engine::Agendas).
     ///
     /// # Errors
-    /// The evaluation error that session facts cause, or the budget that ran out; both come again at each later call.
+    /// The evaluation error that session facts cause, or the budget that ran out; both come again at each later call
+    /// with the same facts.
     pub fn feed(
         &self,
         program: &Program,
         database: &mut Database,
         lineage: &Lineage,
         progress: &mut Progress,
-        roots: &[RelationId],
+        agenda: &Agenda,
         budget: Budget,
     ) -> Result<(), EvalError> {
         if let Some(error) = &progress.error {
             return Err(error.clone());
         }
         progress.seen.resize(program.relations.len(), 0);
-        let needed = program.needed(roots);
-        let strata: Vec<_> =
-            program.strata.iter().filter(|stratum| self.kept(stratum) && wanted(stratum, &needed)).collect();
         let mut pass = Pass::new(self, program, database, lineage, budget);
-        let result = pass.feed(&strata, progress);
-        if let Err(error) = &result {
+        if let Err(error) = pass.feed(&agenda.grows, progress) {
             progress.error = Some(error.clone());
+            return Err(error);
         }
-        result
+        for task in &agenda.held {
+            if progress.is_stale(task, pass.database, lineage) {
+                let error = pass.renew(program, task).err();
+                progress.note(task, pass.database, lineage, error);
+            }
+            if let Some(error) = progress.error_of(task) {
+                return Err(error.clone());
+            }
+        }
+        Ok(())
     }
 
-    /// Derives what the roots need from the facts that are there, session facts fed before.
+    /// Derives what the agenda has that depends on the request, from the facts that are there. Session facts were fed
+    /// before.
     ///
     /// # Errors
     /// The evaluation error met, or the budget that ran out.
@@ -171,23 +225,54 @@ impl Engine {
         program: &Program,
         database: &mut Database,
         lineage: &Lineage,
-        fed: &[RelationId],
-        roots: &[RelationId],
+        agenda: &Agenda,
         budget: Budget,
     ) -> Result<(), EvalError> {
-        let needed = program.needed(roots);
-        let fed = program.needed(fed);
-        let done = |stratum: &Stratum| self.kept(stratum) && wanted(stratum, &fed);
         let mut pass = Pass::new(self, program, database, lineage, budget);
-        program
-            .strata
-            .iter()
-            .filter(|stratum| wanted(stratum, &needed) && !done(stratum))
-            .try_for_each(|stratum| pass.stratum(stratum))
+        agenda.asked.iter().try_for_each(|task| pass.stratum(task))
     }
 
-    fn kept(&self, stratum: &Stratum) -> bool {
-        stratum.relations.iter().all(|relation| self.session.get(relation.0 as usize) == Some(&true))
+    /// Derives what the agenda has left out and [`Engine::reach`] looks at.
+    ///
+    /// # Errors
+    /// The evaluation error met, or the budget that ran out.
+    pub fn complete(
+        &self,
+        program: &Program,
+        database: &mut Database,
+        lineage: &Lineage,
+        agenda: &Agenda,
+        budget: Budget,
+    ) -> Result<(), EvalError> {
+        let mut pass = Pass::new(self, program, database, lineage, budget);
+        agenda.missing.iter().try_for_each(|task| pass.stratum(task))
+    }
+
+    /// The deny and ask rules (by their places in `Program::decision_rules`) that may have fired in the model that is
+    /// there, each once.
+    pub(crate) fn firing<'a>(&'a self, database: &'a Database) -> impl Iterator<Item = usize> + 'a {
+        let asked =
+            database.touched().filter_map(|relation| self.fired.get(relation.0 as usize).copied().flatten());
+        self.kept_fired.iter().copied().chain(asked)
+    }
+
+    pub(crate) fn kept(&self, relation: RelationId) -> Kept {
+        self.kept.get(relation.0 as usize).copied().unwrap_or(Kept::Asked)
+    }
+
+    pub(crate) fn rules_of(&self, relation: RelationId) -> impl Iterator<Item = RuleId> + '_ {
+        self.rules.get(relation.0 as usize).into_iter().flatten().copied()
+    }
+
+    pub(crate) fn fallible(&self, rule: RuleId) -> bool {
+        self.first.get(rule.0 as usize).is_some_and(|plan| plan.fallible)
+    }
+
+    /// All plans of a rule that a stratum can run.
+    pub(crate) fn plans_of(&self, rule: RuleId) -> impl Iterator<Item = &Plan> {
+        let at = rule.0 as usize;
+        let around = self.around.get(at).and_then(Option::as_ref);
+        self.first.get(at).into_iter().chain(around).chain(self.later.get(at).into_iter().flatten())
     }
 
     /// The tuples of a relation in the model that is there, those of a lineage relation among them.
@@ -208,32 +293,98 @@ impl Engine {
         }
     }
 
-    /// Every proper ancestor of a `Current` record; computed once for several checks with the same such records.
-    fn depends(&self, database: &mut Database, lineage: &Lineage) -> Runs {
+    /// Lets the database know every proper ancestor of a `Current` record. They are computed once for several checks with
+    /// the same such records.
+    pub(crate) fn depend(&self, database: &mut Database, lineage: &Lineage) {
         let relation = self.current.and_then(|current| database.relations.get(current.0 as usize));
         let changes = relation.map_or(0, Tuples::changes);
-        if let Some((_, depends)) = database.depends.as_ref().filter(|(at, _)| *at == changes) {
-            return depends.clone();
+        if database.depends_at == Some(changes) {
+            return;
         }
-        let mut depends = Runs::default();
+        let mut depends = std::mem::take(&mut database.depends);
+        depends.clear();
         for tuple in self.current.iter().flat_map(|&current| database.tuples(current)) {
             let record = tuple.first().and_then(|word| database.names.record(word.as_symbol()));
             if let Some(record) = record {
                 depends.union(lineage.ancestors(record));
             }
         }
-        database.depends = Some((changes, depends.clone()));
-        depends
+        database.depends = depends;
+        database.depends_at = Some(changes);
     }
-}
 
-impl Engine {
-    fn ancestry<'a>(&self, names: &'a RecordNames, lineage: &'a Lineage, depends: &'a Runs) -> Ancestry<'a> {
+    pub(crate) fn ancestry<'a>(
+        &self,
+        names: &'a RecordNames,
+        lineage: &'a Lineage,
+        depends: &'a Runs,
+    ) -> Ancestry<'a> {
         let (depends_gate, reachable_gate, position) =
             (self.depends_gate, self.reachable_gate, self.position);
         let walks = Walks::default();
         Ancestry { lineage, names, depends, depends_gate, reachable_gate, position, walks }
     }
+}
+
+impl Progress {
+    fn is_stale(&self, task: &Task, database: &Database, lineage: &Lineage) -> bool {
+        let Some(Some(held)) = self.held.get(task.stratum) else { return true };
+        (task.edges && held.records != lineage.len()) || !held.from.iter().copied().eq(states(task, database))
+    }
+
+    fn note(&mut self, task: &Task, database: &Database, lineage: &Lineage, error: Option<EvalError>) {
+        if self.held.len() <= task.stratum {
+            self.held.resize(task.stratum + 1, None);
+        }
+        let held = Held { from: states(task, database).collect(), records: lineage.len(), error };
+        self.held.get_mut(task.stratum).into_iter().for_each(|slot| *slot = Some(held.clone()));
+    }
+
+    fn error_of(&self, task: &Task) -> Option<&EvalError> {
+        self.held.get(task.stratum)?.as_ref()?.error.as_ref()
+    }
+}
+
+/// The state of each relation that a task looks at.
+fn states<'a>(task: &'a Task, database: &'a Database) -> impl Iterator<Item = u64> + 'a {
+    task.looks_at.iter().map(|at| database.relations.get(at.0 as usize).map_or(0, Tuples::changes))
+}
+
+/// For each rule the plans of later rounds.
+fn later(planner: &mut Planner<'_>, kept: &[Kept]) -> Vec<Vec<Plan>> {
+    let program = planner.program;
+    let stratum_of = stratum_of(program);
+    let mut later = Vec::with_capacity(program.rules.len());
+    for (id, rule) in (0..).map(RuleId).zip(&program.rules) {
+        let head = rule.head.relation.0 as usize;
+        let grows = |relation: RelationId| {
+            kept.get(head) == Some(&Kept::Grows)
+                || stratum_of.get(relation.0 as usize) == stratum_of.get(head)
+        };
+        let atoms = rule.body.iter().enumerate().filter_map(|(place, literal)| match literal {
+            Literal::Positive(atom) if grows(atom.relation) => Some(place),
+            Literal::Positive(_) | Literal::Negative(_) | Literal::Test(_) | Literal::Aggregate(_) => None,
+        });
+        later.push(atoms.map(|place| plan(planner, id, rule, Some(place), &[])).collect());
+    }
+    later
+}
+
+/// Whose firings each relation holds, and which of those rules fire for the whole session.
+fn firings(program: &Program, kept: &[Kept]) -> (Vec<Option<usize>>, Vec<usize>) {
+    let mut fired = vec![None; program.relations.len()];
+    let mut kept_fired = Vec::new();
+    for (number, rule) in program.decision_rules.iter().enumerate() {
+        let at = rule.fired.0 as usize;
+        if rule.kind == DecisionKind::Allow {
+            continue;
+        }
+        fired.get_mut(at).into_iter().for_each(|slot| *slot = Some(number));
+        if kept.get(at).is_some_and(|&kept| kept != Kept::Asked) {
+            kept_fired.push(number);
+        }
+    }
+    (fired, kept_fired)
 }
 
 fn probe_plans(planner: &mut Planner<'_>, rules: &[RuleId]) -> Vec<(Plan, Option<usize>)> {
@@ -249,343 +400,4 @@ fn probe_plans(planner: &mut Planner<'_>, rules: &[RuleId]) -> Vec<(Plan, Option
         plans.push((plan(planner, id, rule, None, &given), index.map(|variable| variable.0 as usize)));
     }
     plans
-}
-
-/// One evaluation over a database.
-pub(crate) struct Pass<'a> {
-    engine: &'a Engine,
-    program: &'a Program,
-    database: &'a mut Database,
-    lineage: &'a Lineage,
-    meter: Meter,
-    faults: Faults,
-    windows: Vec<Window>,
-    depends: Runs,
-}
-
-impl<'a> Pass<'a> {
-    pub(crate) fn new(
-        engine: &'a Engine,
-        program: &'a Program,
-        database: &'a mut Database,
-        lineage: &'a Lineage,
-        budget: Budget,
-    ) -> Self {
-        let meter = Meter::new(budget, database.pool.bytes());
-        let windows = vec![Window::default(); database.relations.len()];
-        let depends = engine.depends(database, lineage);
-        Self { engine, program, database, lineage, meter, faults: Faults::default(), windows, depends }
-    }
-
-    /// Every row is stable.
-    fn settle(&mut self) {
-        for (window, tuples) in self.windows.iter_mut().zip(&mut self.database.relations) {
-            tuples.refresh();
-            *window = Window { stable: tuples.len(), recent: tuples.len() };
-        }
-    }
-
-    /// The plan of a rule's first round: around the ancestors where what it walks instead is narrowed by a key or smaller.
-    fn choose(&self, rule: RuleId) -> Option<&'a Plan> {
-        let engine = self.engine;
-        let at = rule.0 as usize;
-        let around = engine.around.get(at).and_then(Option::as_ref).filter(|plan| {
-            let walked = plan.steps.iter().find_map(|step| match step {
-                Step::Scan { relation, access, .. }
-                    if engine.grows.get(relation.0 as usize) == Some(&true) =>
-                {
-                    Some((*relation, access))
-                }
-                _ => None,
-            });
-            walked.is_none_or(|(relation, access)| {
-                let rows = self
-                    .database
-                    .relations
-                    .get(relation.0 as usize)
-                    .map_or(0, |tuples| tuples.len() as usize);
-                *access != Access::Full || rows <= self.depends.len()
-            })
-        });
-        around.or_else(|| engine.first.get(at))
-    }
-
-    /// Completes a stratum from nothing.
-    fn stratum(&mut self, stratum: &Stratum) -> Result<(), EvalError> {
-        self.settle();
-        for &rule in &stratum.rules {
-            if let Some(plan) = self.choose(rule) {
-                self.run(plan)?;
-            }
-        }
-        if stratum.recursive {
-            self.rounds(stratum, false)?;
-        }
-        self.faulty()
-    }
-
-    /// Runs later rounds until one adds nothing, the first of them also where only lower strata have brought rows (with
-    /// `brought`). In that first round the rows that lower relations got since their window began count as recent.
-    fn rounds(&mut self, stratum: &Stratum, brought: bool) -> Result<(), EvalError> {
-        let engine = self.engine;
-        let plans: Vec<&Plan> =
-            stratum.rules.iter().filter_map(|rule| engine.later.get(rule.0 as usize)).flatten().collect();
-        let mut first = true;
-        loop {
-            let grew = self.advance(stratum);
-            let more = grew || (first && brought);
-            if !more {
-                return Ok(());
-            }
-            if let Some(&relation) = stratum.relations.first() {
-                self.meter.round(relation).map_err(|halt| self.halted(&halt))?;
-            }
-            for plan in &plans {
-                let recent = plan.recent.and_then(|relation| self.windows.get(relation.0 as usize));
-                if recent.is_some_and(|window| window.recent > window.stable) {
-                    self.run(plan)?;
-                }
-            }
-            if std::mem::take(&mut first) {
-                self.see_lower(stratum);
-            }
-        }
-    }
-
-    /// What a stratum's relations got in the last round becomes recent; tells whether that is anything.
-    fn advance(&mut self, stratum: &Stratum) -> bool {
-        let mut grew = false;
-        for &relation in &stratum.relations {
-            let at = relation.0 as usize;
-            let (Some(window), Some(tuples)) =
-                (self.windows.get_mut(at), self.database.relations.get_mut(at))
-            else {
-                continue;
-            };
-            tuples.refresh();
-            grew |= tuples.len() > window.recent;
-            *window = Window { stable: window.recent, recent: tuples.len() };
-        }
-        grew
-    }
-
-    /// What lower strata had brought has been seen.
-    fn see_lower(&mut self, stratum: &Stratum) {
-        for (at, window) in self.windows.iter_mut().enumerate() {
-            if !stratum.relations.iter().any(|relation| relation.0 as usize == at) {
-                window.stable = window.recent;
-            }
-        }
-    }
-
-    fn feed(&mut self, strata: &[&Stratum], progress: &mut Progress) -> Result<(), EvalError> {
-        if !progress.started {
-            self.settle();
-            let engine = self.engine;
-            for &rule in strata.iter().flat_map(|stratum| &stratum.rules) {
-                let plan = engine.first.get(rule.0 as usize);
-                if let Some(plan) = plan.filter(|plan| !reads(&plan.steps)) {
-                    self.run(plan)?;
-                }
-            }
-            progress.started = true;
-        }
-        for stratum in strata {
-            for ((window, tuples), &seen) in
-                self.windows.iter_mut().zip(&mut self.database.relations).zip(&progress.seen)
-            {
-                tuples.refresh();
-                *window = Window { stable: seen, recent: tuples.len() };
-            }
-            // The stratum's own rows that are new count as recent in the first round.
-            for &relation in &stratum.relations {
-                let at = relation.0 as usize;
-                if let Some(window) = self.windows.get_mut(at) {
-                    window.recent = window.stable;
-                }
-            }
-            self.rounds(stratum, true)?;
-            self.faulty()?;
-        }
-        for (seen, tuples) in progress.seen.iter_mut().zip(&self.database.relations) {
-            *seen = tuples.len();
-        }
-        Ok(())
-    }
-
-    fn faulty(&self) -> Result<(), EvalError> {
-        match self.faults.first() {
-            Some((what, span, head)) => {
-                let what = format!("`{}` cannot be derived: {what}", name_of(self.program, *head));
-                Err(EvalError { what, span: Some(*span) })
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn run(&mut self, plan: &Plan) -> Result<(), EvalError> {
-        self.derive(plan).map_err(|halt| self.halted(&halt))
-    }
-
-    fn halted(&self, halt: &Halt) -> EvalError {
-        EvalError { what: halt.text(self.program), span: None }
-    }
-
-    fn derive(&mut self, plan: &Plan) -> Result<(), Halt> {
-        let Some(rule) = self.program.rules.get(plan.rule.0 as usize) else { return Ok(()) };
-        let head = rule.head.relation;
-        let Some(existing) = self.database.relations.get(head.0 as usize) else { return Ok(()) };
-        if rule.head.terms.is_empty() && existing.len() > 0 && !plan.fallible {
-            return Ok(());
-        }
-        let mut fresh = Tuples::new(rule.head.terms.len());
-        let ancestry = self.engine.ancestry(&self.database.names, self.lineage, &self.depends);
-        let mut join = Join {
-            program: self.program,
-            relations: &self.database.relations,
-            windows: &self.windows,
-            ancestry: &ancestry,
-            pool: &mut self.database.pool,
-            cache: &mut self.database.cache,
-            meter: &mut self.meter,
-            faults: &mut self.faults,
-            head,
-            values: vec![Word::default(); rule.variables.len()],
-            scratch: Vec::new(),
-            deepest: 0,
-        };
-        let mut tuple = Vec::with_capacity(rule.head.terms.len());
-        join.run(Run::new(&plan.steps, plan.cut), &mut |join| {
-            tuple.clear();
-            let mut complete = true;
-            for term in &rule.head.terms {
-                match join.term(term)? {
-                    Some(word) => tuple.push(word),
-                    None => complete = false,
-                }
-            }
-            if complete && existing.find(&tuple).is_none() && fresh.insert(&tuple) {
-                join.meter.tuple(tuple.len(), head)?;
-            }
-            Ok(())
-        })?;
-        if let Some(tuples) = self.database.relations.get_mut(head.0 as usize) {
-            fresh.iter().for_each(|tuple| {
-                tuples.insert(tuple);
-            });
-        }
-        Ok(())
-    }
-
-    /// How far the plan comes in the model that is there.
-    pub(crate) fn reach(&mut self, plan: &Plan, given: &[(usize, Word)]) -> usize {
-        let variables = self.program.rules.get(plan.rule.0 as usize).map_or(0, |rule| rule.variables.len());
-        self.look(variables, |join| {
-            for &(slot, word) in given {
-                join.set(slot, word);
-            }
-            // A budget that runs out here leaves the way that was found so far.
-            let _ = join.run(Run::new(&plan.steps, 0), &mut |_| Ok(()));
-            join.deepest
-        })
-    }
-
-    fn list(&mut self, relation: LineageRelation, columns: usize) -> Vec<Vec<Word>> {
-        let free = vec![Pattern::Any; columns];
-        self.look(0, |join| join.matches(relation, &free).map(Iterator::collect).unwrap_or_default())
-    }
-
-    /// Reads the model that is there; derives nothing.
-    fn look<T>(&mut self, variables: usize, ask: impl FnOnce(&mut Join<'_>) -> T) -> T {
-        self.settle();
-        let ancestry = self.engine.ancestry(&self.database.names, self.lineage, &self.depends);
-        ask(&mut Join {
-            program: self.program,
-            relations: &self.database.relations,
-            windows: &self.windows,
-            ancestry: &ancestry,
-            pool: &mut self.database.pool,
-            cache: &mut self.database.cache,
-            meter: &mut self.meter,
-            faults: &mut self.faults,
-            head: RelationId(u32::MAX),
-            values: vec![Word::default(); variables],
-            scratch: Vec::new(),
-            deepest: 0,
-        })
-    }
-}
-
-fn wanted(stratum: &Stratum, needed: &[bool]) -> bool {
-    stratum.relations.iter().any(|relation| needed.get(relation.0 as usize) == Some(&true))
-}
-
-/// Whether a plan reads a relation.
-fn reads(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Scan { .. } | Step::Lineage { .. }))
-}
-
-fn stratum_of(program: &Program) -> Vec<usize> {
-    let mut of: Vec<usize> =
-        (0..program.relations.len()).map(|relation| program.strata.len() + relation).collect();
-    for (number, stratum) in program.strata.iter().enumerate() {
-        for relation in &stratum.relations {
-            if let Some(slot) = of.get_mut(relation.0 as usize) {
-                *slot = number;
-            }
-        }
-    }
-    of
-}
-
-/// Relations that depend on session facts alone and only grow: every rule reads, positively, only such relations.
-fn session_relations(program: &Program, facts: &[RelationId]) -> Vec<bool> {
-    let mut session: Vec<bool> =
-        program.relations.iter().map(|relation| relation.origin == Origin::Rules).collect();
-    for fact in facts {
-        if let Some(slot) = session.get_mut(fact.0 as usize) {
-            *slot = true;
-        }
-    }
-    // A relation that falls takes those down that read it.
-    let mut readers: Vec<Vec<RelationId>> = vec![Vec::new(); program.relations.len()];
-    let mut fallen = Vec::new();
-    for rule in &program.rules {
-        let head = rule.head.relation;
-        for literal in &rule.body {
-            match literal {
-                Literal::Positive(atom) => {
-                    let at = atom.relation.0 as usize;
-                    readers.get_mut(at).into_iter().for_each(|list| list.push(head));
-                    fallen.extend((session.get(at) != Some(&true)).then_some(head));
-                }
-                Literal::Test(_) => {}
-                Literal::Negative(_) | Literal::Aggregate(_) => fallen.push(head),
-            }
-        }
-    }
-    while let Some(relation) = fallen.pop() {
-        let at = relation.0 as usize;
-        if session.get_mut(at).is_some_and(std::mem::take) {
-            fallen.extend(readers.get(at).into_iter().flatten());
-        }
-    }
-    session
-}
-
-/// Whether a relation can hold more once the session has gone on: it needs session facts or the lineage.
-fn can_grow(program: &Program, session_facts: &[RelationId]) -> Vec<bool> {
-    let lineage =
-        (0..).map(RelationId).zip(&program.relations).filter(|(_, relation)| match relation.origin {
-            Origin::Lineage(
-                LineageRelation::Edge
-                | LineageRelation::EdgeData
-                | LineageRelation::CurrentDepends
-                | LineageRelation::ReachableFrom,
-            ) => true,
-            Origin::Host | Origin::Rules => false,
-        });
-    let mut sources: Vec<RelationId> = lineage.map(|(id, _)| id).collect();
-    sources.extend(session_facts);
-    program.affected(&sources)
 }

@@ -88,6 +88,7 @@ impl<'a> Join<'a> {
             Step::Scan { relation, rows, access, patterns } => {
                 self.scan(run, *relation, *rows, access, patterns, sink)
             }
+            Step::Among(step) => self.among(run, step, sink),
             Step::Lineage { relation, patterns, live } => {
                 self.lineage(run, *relation, patterns, live.as_deref(), sink)
             }
@@ -171,7 +172,7 @@ impl<'a> Join<'a> {
         }
     }
 
-    fn window(&self, relation: RelationId, rows: Rows) -> (Row, Row) {
+    pub(crate) fn window(&self, relation: RelationId, rows: Rows) -> (Row, Row) {
         let window = self.windows.get(relation.0 as usize).copied().unwrap_or_default();
         match rows {
             Rows::All => (0, window.recent),
@@ -202,23 +203,16 @@ impl<'a> Join<'a> {
                     break;
                 }
             }
-            next = match access {
-                Access::Full => next + 1,
-                Access::Member(_) => break,
-                Access::Index(index, _) => match tuples.following(*index, next) {
-                    Some(row) => row,
-                    None => break,
-                },
-            };
-            if next < from || next >= below {
-                break;
+            match after(tuples, access, next).filter(|&row| row >= from && row < below) {
+                Some(row) => next = row,
+                None => break,
             }
         }
         Ok(found)
     }
 
     /// The first row that the access leads to within the range.
-    fn first(
+    pub(crate) fn first(
         &mut self,
         tuples: &Tuples,
         access: &Access,
@@ -258,7 +252,7 @@ impl<'a> Join<'a> {
         Ok(if self.faults.count() == faults { Some(found) } else { None })
     }
 
-    fn tuple_fits(&mut self, patterns: &[(usize, Pattern)], tuple: &[Word]) -> Result<bool, Halt> {
+    pub(crate) fn tuple_fits(&mut self, patterns: &[(usize, Pattern)], tuple: &[Word]) -> Result<bool, Halt> {
         for (column, pattern) in patterns {
             let word = tuple.get(*column).copied().unwrap_or_default();
             if !self.fits(pattern, word)? {
@@ -459,6 +453,15 @@ impl<'a> Join<'a> {
                 Word::symbol(symbol)
             }
         })
+    }
+}
+
+/// The row that the access leads to after that one.
+pub(crate) fn after(tuples: &Tuples, access: &Access, row: Row) -> Option<Row> {
+    match access {
+        Access::Full => Some(row + 1),
+        Access::Member(_) => None,
+        Access::Index(index, _) => tuples.following(*index, row),
     }
 }
 

@@ -61,6 +61,11 @@ fn reads(step: &Step, into: &mut BTreeSet<VariableId>) {
             access_reads(access, into);
             patterns.iter().for_each(|(_, pattern)| pattern_reads(pattern, into));
         }
+        Step::Among(step) => {
+            access_reads(&step.access, into);
+            step.key.iter().for_each(|term| term.variables(into));
+            step.patterns.iter().for_each(|(_, pattern)| pattern_reads(pattern, into));
+        }
         Step::Lineage { patterns, .. } | Step::AbsentLineage { patterns, .. } => {
             patterns.iter().for_each(|pattern| pattern_reads(pattern, into));
         }
@@ -102,6 +107,7 @@ fn pattern_reads(pattern: &Pattern, into: &mut BTreeSet<VariableId>) {
 pub(crate) fn binds(step: &Step, into: &mut Vec<VariableId>) {
     match step {
         Step::Scan { patterns, .. } => patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
+        Step::Among(step) => step.patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
         Step::Lineage { patterns, .. } => patterns.iter().for_each(|pattern| pattern_binds(pattern, into)),
         Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) => {}
         Step::Match { pattern, .. } | Step::Generate { pattern, .. } => pattern_binds(pattern, into),

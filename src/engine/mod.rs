@@ -7,21 +7,26 @@
 //! Two departures from the textbook. What depends on records alone is kept between checks and only fed with the records
 //! that are new. And literals that can raise an evaluation error are tried after all others of their rule.
 
+mod agenda;
 mod aggregate;
+mod among;
 mod ancestry;
 mod arithmetic;
 mod database;
 mod evaluate;
 mod join;
+mod kept;
 mod links;
 mod live;
 mod meter;
 mod order;
+mod pass;
 mod plan;
 mod probe;
 mod tuples;
 mod walk;
 
+pub use agenda::{Agenda, Agendas};
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
 pub(crate) use join::SHOWN;
@@ -29,7 +34,19 @@ pub(crate) use join::SHOWN;
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
 
+use crate::program::RelationId;
 use crate::source::Span;
+
+/// What the host does with its relations. Those that are not listed belong to one request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Hosted<'a> {
+    /// They only grow while a session lasts.
+    pub growing: &'a [RelationId],
+    /// They are the same from the beginning of a session on.
+    pub fixed: &'a [RelationId],
+    /// Their tuples come and go with the session, but not with a request.
+    pub changing: &'a [RelationId],
+}
 
 /// Work allowance of one check. It counts work, never time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::engine::live::{binds, mark};
-use crate::engine::plan::{Access, AggregateStep, Pattern, Plan, Rows, Step};
+use crate::engine::plan::{Access, AggregateStep, AmongStep, Pattern, Plan, Rows, Step};
 use crate::engine::tuples::Tuples;
 use crate::program::{
     Aggregate, Atom, Call, Comparison, Function, LineageRelation, Literal, Operator, Origin, Program,
@@ -24,6 +24,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) session: &'a [bool],
     /// Whether a relation can hold more the longer the session is, by relation; all others are small.
     pub(crate) grows: &'a [bool],
+    /// Whether a relation is kept from check to check, by relation.
+    pub(crate) lasting: &'a [bool],
     /// Whether the walk over all ancestors is to be avoided: each record met elsewhere is then looked up among them.
     pub(crate) avoid_ancestors: bool,
 }
@@ -94,10 +96,15 @@ pub(crate) fn plan(
         _ => None,
     });
     order(planner, &mut built, &mut bound, &rule.body);
+    // How far a rule came is told by its literals, each on its own.
+    if given.is_empty() {
+        built.merge(planner);
+    }
     mark(&mut built.steps, &rule.head.terms);
     let fallible = rule.body.iter().any(literal_fallible) || rule.head.terms.iter().any(term_fallible);
     let cut = if fallible { built.steps.len() } else { cut(rule, &built.steps) };
-    Plan { rule: id, recent: recent_relation, steps: built.steps, literals: built.literals, cut, fallible }
+    let Built { steps, literals, .. } = built;
+    Plan { literals, cut, fallible, ..Plan::new(id, recent_relation, steps) }
 }
 
 struct Built {
@@ -120,6 +127,64 @@ impl Built {
             Some(_) => Rows::All,
         }
     }
+}
+
+impl Built {
+    /// Lets a scan go on with ancestors alone where the record that it binds is asked to be one later.
+    fn merge(&mut self, planner: &mut Planner<'_>) {
+        for at in 0..self.steps.len() {
+            let Some(Step::Scan { relation, rows, access, patterns }) = self.steps.get(at) else { continue };
+            if planner.lasting.get(relation.0 as usize) != Some(&true) {
+                continue;
+            }
+            let Some(asked) = self.steps.iter().skip(at + 1).position(|step| asks_ancestor(step, patterns))
+            else {
+                continue;
+            };
+            let asked = at + 1 + asked;
+            let Some((record, _)) =
+                self.steps.get(asked).and_then(ancestor).and_then(|wanted| {
+                    patterns.iter().find(|(_, pattern)| *pattern == Pattern::Bind(wanted))
+                })
+            else {
+                continue;
+            };
+            let Some(tuples) = planner.relations.get_mut(relation.0 as usize) else { continue };
+            let (columns, key) = match access {
+                Access::Full => (Vec::new(), Vec::new()),
+                Access::Index(index, key) => (tuples.columns_of(*index), key.clone()),
+                Access::Member(_) => continue,
+            };
+            let index = tuples.index_by_record(&columns, *record);
+            let (relation, rows, access) = (*relation, *rows, access.clone());
+            let (record, patterns) = (*record, patterns.clone());
+            let step = AmongStep { relation, rows, access, index, key, record, patterns };
+            self.steps.remove(asked);
+            let literals = self.literals.remove(asked);
+            if let (Some(slot), Some(places)) = (self.steps.get_mut(at), self.literals.get_mut(at)) {
+                *slot = Step::Among(Box::new(step));
+                places.extend(literals);
+            }
+        }
+    }
+}
+
+/// The variable that a step asks to be an ancestor.
+fn ancestor(step: &Step) -> Option<VariableId> {
+    match step {
+        Step::Lineage { relation: LineageRelation::CurrentDepends, patterns, .. } => {
+            match patterns.as_slice() {
+                [Pattern::Equal(Term::Variable(variable))] => Some(*variable),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn asks_ancestor(step: &Step, bound: &[(usize, Pattern)]) -> bool {
+    let binds = |wanted| bound.iter().any(|(_, pattern)| *pattern == Pattern::Bind(wanted));
+    ancestor(step).is_some_and(binds)
 }
 
 /// Literals on their way into an order. Each is looked at again when a variable of it is bound, not whenever one is placed.

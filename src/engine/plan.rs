@@ -1,3 +1,4 @@
+use crate::engine::among::ByRecordId;
 use crate::engine::tuples::IndexId;
 use crate::program::{Aggregate, Call, Comparison, LineageRelation, RelationId, RuleId, Term, VariableId};
 use crate::value::ConstructorId;
@@ -42,6 +43,8 @@ pub(crate) enum Access {
 pub(crate) enum Step {
     /// For each matching tuple of a stored relation. Patterns stand beside their columns.
     Scan { relation: RelationId, rows: Rows, access: Access, patterns: Vec<(usize, Pattern)> },
+    /// For each matching tuple of a stored relation whose record is an ancestor of a `Current` record.
+    Among(Box<AmongStep>),
     /// For each matching tuple of a relation that the lineage answers. With `live`, ways that agree in these variables
     /// and in what the step binds lead to the same tuples, so that one of them is enough.
     Lineage { relation: LineageRelation, patterns: Vec<Pattern>, live: Option<Box<[VariableId]>> },
@@ -70,6 +73,21 @@ pub(crate) struct AggregateStep {
     pub(crate) result: Pattern,
 }
 
+/// A scan of a stored relation that goes on with ancestors alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AmongStep {
+    pub(crate) relation: RelationId,
+    pub(crate) rows: Rows,
+    /// How it would be scanned otherwise.
+    pub(crate) access: Access,
+    /// Its rows by key and record.
+    pub(crate) index: ByRecordId,
+    pub(crate) key: Vec<Term>,
+    /// The column of the record.
+    pub(crate) record: usize,
+    pub(crate) patterns: Vec<(usize, Pattern)>,
+}
+
 /// A rule as it is run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
@@ -83,4 +101,63 @@ pub(crate) struct Plan {
     pub(crate) cut: usize,
     /// Whether a term of the rule can raise an evaluation error.
     pub(crate) fallible: bool,
+    /// The stored relations that it reads.
+    pub(crate) reads: Vec<RelationId>,
+    /// Those of them without a tuple of which it finds nothing.
+    pub(crate) needs: Vec<RelationId>,
+    /// Whether it reads edges.
+    pub(crate) edges: bool,
+    /// Whether it reads what the lineage answers.
+    pub(crate) lineage: bool,
+}
+
+impl Plan {
+    /// A plan of these steps.
+    pub(crate) fn new(rule: RuleId, recent: Option<RelationId>, steps: Vec<Step>) -> Self {
+        let mut plan = Self {
+            rule,
+            recent,
+            steps: Vec::new(),
+            literals: Vec::new(),
+            cut: 0,
+            fallible: false,
+            reads: Vec::new(),
+            needs: Vec::new(),
+            edges: false,
+            lineage: false,
+        };
+        plan.survey(&steps);
+        let scanned = steps.iter().filter_map(|step| match step {
+            Step::Scan { relation, .. } => Some(*relation),
+            Step::Among(step) => Some(step.relation),
+            _ => None,
+        });
+        plan.needs = scanned.collect();
+        for list in [&mut plan.reads, &mut plan.needs] {
+            list.sort();
+            list.dedup();
+        }
+        plan.steps = steps;
+        plan
+    }
+
+    /// Notes what the steps read. Stages hold no stages, and aggregates are as deep as they were written.
+    fn survey(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::Scan { relation, .. } | Step::Absent { relation, .. } => self.reads.push(*relation),
+                Step::Among(step) => {
+                    self.lineage = true;
+                    self.reads.push(step.relation);
+                }
+                Step::Lineage { relation, .. } | Step::AbsentLineage { relation, .. } => {
+                    self.lineage = true;
+                    self.edges |= matches!(relation, LineageRelation::Edge | LineageRelation::EdgeData);
+                }
+                Step::Filter(_) | Step::Match { .. } | Step::Generate { .. } => {}
+                Step::Aggregate(step) => self.survey(&step.steps),
+                Step::Stage(steps) => self.survey(steps),
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-use crate::engine::evaluate::Pass;
+use crate::engine::pass::Pass;
 use crate::engine::plan::Step;
 use crate::engine::{Budget, Database, Engine};
 use crate::lineage::Lineage;
@@ -49,7 +49,7 @@ impl Engine {
         let grows = |relation: &RelationId| self.grows.get(relation.0 as usize) == Some(&true);
         match step {
             Step::Scan { relation, .. } => grows(relation),
-            Step::Lineage { .. } | Step::Aggregate(_) => true,
+            Step::Among(_) | Step::Lineage { .. } | Step::Aggregate(_) => true,
             Step::Absent { .. }
             | Step::AbsentLineage { .. }
             | Step::Filter(_)

@@ -4,12 +4,17 @@ use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::engine::among::{ByRecord, ByRecordId};
+use crate::engine::ancestry::RecordNames;
 use crate::value::Word;
 
 /// A row of a [`Tuples`], by its number in the order of insertion.
 pub(crate) type Row = u32;
 
 const END: Row = Row::MAX;
+
+/// A table with more room for each of its rows than this is not cleared at once.
+const CLEAR: usize = 64;
 
 /// Rows that a set makes room for with its first: below that it would grow again and again.
 const FIRST: usize = 28;
@@ -25,10 +30,13 @@ pub(crate) struct Tuples {
     words: Vec<Word>,
     table: HashTable<Row>,
     indexes: Vec<Index>,
-    /// Rows that every index covers.
+    by_record: Vec<ByRecord>,
+    /// Rows that every index of the first kind covers.
     covered: Row,
     state: RandomState,
     changes: u64,
+    /// Whether it is on the list of relations that a request has brought rows to.
+    touched: bool,
 }
 
 /// Rows by the values of some columns: for each distinct key a chain of rows, newest first.
@@ -55,6 +63,15 @@ impl Tuples {
     /// A number that is another one whenever rows have come or gone.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
+    }
+
+    /// Marks the set as touched; tells whether it was not.
+    pub(crate) fn touch(&mut self) -> bool {
+        !std::mem::replace(&mut self.touched, true)
+    }
+
+    pub(crate) fn forget_touch(&mut self) {
+        self.touched = false;
     }
 
     pub(crate) fn arity(&self) -> usize {
@@ -101,7 +118,7 @@ impl Tuples {
         self.len += 1;
         self.changes += 1;
         let (words, arity, state) = (&self.words, self.arity, &self.state);
-        self.table.insert_unique(hash, row, |&row| state.hash_one(at(words, arity, row)));
+        self.table.insert_unique(hash, row, |&row| state.hash_one(at(words, arity, row as usize)));
         true
     }
 
@@ -113,6 +130,42 @@ impl Tuples {
         self.covered = 0;
         self.indexes.push(Index { columns: columns.into(), heads: HashTable::new(), next: Vec::new() });
         IndexId(self.indexes.len() - 1)
+    }
+
+    /// The columns of an index.
+    pub(crate) fn columns_of(&self, index: IndexId) -> Vec<usize> {
+        self.indexes.get(index.0).map_or_else(Vec::new, |index| index.columns.to_vec())
+    }
+
+    /// The index by record over these columns, made if it is not there. It covers later rows only after
+    /// [`Tuples::refresh_by_record`].
+    pub(crate) fn index_by_record(&mut self, columns: &[usize], record: usize) -> ByRecordId {
+        let same = |index: &ByRecord| *index.columns == *columns && index.record == record;
+        if let Some(found) = self.by_record.iter().position(same) {
+            return ByRecordId(found);
+        }
+        self.by_record.push(ByRecord::new(columns, record));
+        ByRecordId(self.by_record.len() - 1)
+    }
+
+    /// The key columns and the column of the record of every index by record.
+    pub(crate) fn indexed_by_record(&self) -> Vec<(Vec<usize>, usize)> {
+        self.by_record.iter().map(|index| (index.columns.to_vec(), index.record)).collect()
+    }
+
+    pub(crate) fn by_record(&self, index: ByRecordId) -> Option<&ByRecord> {
+        self.by_record.get(index.0)
+    }
+
+    pub(crate) fn state(&self) -> &RandomState {
+        &self.state
+    }
+
+    /// Lets every index by record cover all rows. Costs as much as rows were added since the last time.
+    pub(crate) fn refresh_by_record(&mut self, names: &RecordNames) {
+        for index in &mut self.by_record {
+            index.cover((&self.words, self.arity), self.len, &self.state, names);
+        }
     }
 
     /// Lets every index cover all rows. Costs as much as rows were added since the last time.
@@ -163,19 +216,24 @@ impl Tuples {
 
     /// Takes rows from the end until `len` are left.
     pub(crate) fn truncate(&mut self, len: Row) {
-        self.changes += u64::from(len < self.len);
-        if len == 0 {
+        if len >= self.len {
+            return;
+        }
+        self.changes += 1;
+        // Clearing costs as much as there is room, and taking rows out as much as there are rows.
+        let clear = len == 0 && self.table.capacity() <= (self.len as usize).saturating_mul(CLEAR);
+        if clear {
             self.table.clear();
             for index in &mut self.indexes {
                 index.heads.clear();
                 index.next.clear();
             }
         }
-        for row in (len..self.len).rev() {
-            if len == 0 {
-                break;
-            }
-            let hash = self.state.hash_one(at(&self.words, self.arity, row));
+        if len == 0 {
+            self.by_record.iter_mut().for_each(ByRecord::clear);
+        }
+        for row in (if clear { self.len } else { len }..self.len).rev() {
+            let hash = self.state.hash_one(at(&self.words, self.arity, row as usize));
             if let Ok(entry) = self.table.find_entry(hash, |&other| other == row) {
                 entry.remove();
             }
@@ -183,10 +241,69 @@ impl Tuples {
             for index in &mut self.indexes {
                 index.remove_last(row, words, arity, state);
             }
+            for index in &mut self.by_record {
+                let word = |column: usize| column_at(words, arity, row, column);
+                let hash = hash_words(state, index.columns.iter().map(|&column| word(column)));
+                index.forget_last(row, hash, word);
+            }
         }
-        self.len = self.len.min(len);
+        self.len = len;
         self.covered = self.covered.min(len);
         self.words.truncate(self.len as usize * self.arity);
+    }
+}
+
+/// Tuples of one width that a run of a rule has found, each once, in the order in which they came.
+///
+/// Most runs find few, which are compared one by one; a set is made for more.
+// Invariant: `set` is used where `crowded`, `few` otherwise; the other one is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Fresh {
+    arity: usize,
+    len: usize,
+    few: Vec<Word>,
+    crowded: bool,
+    set: Tuples,
+}
+
+impl Fresh {
+    /// Tuples up to which they are compared one by one.
+    const FEW: usize = 8;
+
+    /// Takes all out, and is then for tuples of that width.
+    pub(crate) fn begin(&mut self, arity: usize) {
+        self.few.clear();
+        self.len = 0;
+        if std::mem::take(&mut self.crowded) {
+            self.set = Tuples::default();
+        }
+        self.arity = arity;
+    }
+
+    /// Adds a tuple; tells whether it is new.
+    pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
+        if self.crowded {
+            return self.set.insert(tuple);
+        }
+        if (0..self.len).any(|row| at(&self.few, self.arity, row) == tuple) {
+            return false;
+        }
+        if self.len < Self::FEW {
+            self.few.extend_from_slice(tuple);
+            self.len += 1;
+            return true;
+        }
+        self.set = Tuples::new(self.arity);
+        for row in 0..self.len {
+            self.set.insert(at(&self.few, self.arity, row));
+        }
+        self.crowded = true;
+        self.set.insert(tuple)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[Word]> {
+        let few = if self.crowded { 0 } else { self.len };
+        (0..few).map(|row| at(&self.few, self.arity, row)).chain(self.set.iter())
     }
 }
 
@@ -236,16 +353,16 @@ impl Index {
     }
 }
 
-fn at(words: &[Word], arity: usize, row: Row) -> &[Word] {
-    let start = row as usize * arity;
+fn at(words: &[Word], arity: usize, row: usize) -> &[Word] {
+    let start = row * arity;
     words.get(start..start + arity).unwrap_or(&[])
 }
 
 fn column_at(words: &[Word], arity: usize, row: Row, column: usize) -> Word {
-    at(words, arity, row).get(column).copied().unwrap_or_default()
+    at(words, arity, row as usize).get(column).copied().unwrap_or_default()
 }
 
-fn hash_words(state: &RandomState, words: impl Iterator<Item = Word>) -> u64 {
+pub(crate) fn hash_words(state: &RandomState, words: impl Iterator<Item = Word>) -> u64 {
     let mut hasher = state.build_hasher();
     words.for_each(|word| word.hash(&mut hasher));
     hasher.finish()

@@ -23,6 +23,15 @@ pub struct Projected {
     runs: usize,
 }
 
+impl Projected {
+    /// Whether the graph has what is not among the facts yet.
+    #[must_use]
+    pub fn is_behind(&self, graph: &Graph) -> bool {
+        let Self { records, facts, runs } = *self;
+        records != graph.records().len() || facts != graph.facts().len() || runs != graph.runs().len()
+    }
+}
+
 /// Adds the facts of all records and notes that are new since `projected`, and takes out those of calls that have ended.
 /// Costs as much as there are such, and as rows of `ToolOutcome` came after those that go.
 pub fn project(schema: &Schema, graph: &Graph, database: &mut Database, projected: &mut Projected) {
@@ -221,19 +230,28 @@ pub enum Asked<'a> {
     Send(Message<'a>),
 }
 
-/// Adds an action and its metadata.
-pub fn ask(schema: &Schema, database: &mut Database, index: u64, asked: Asked<'_>, metadata: &[[String; 3]]) {
-    let (constructor, fields) = match asked {
+/// The word of an action, which is no fact by that.
+pub fn action(schema: &Schema, database: &mut Database, asked: Asked<'_>) -> Word {
+    let action = match asked {
         Asked::CallTool { tool, arguments } => {
-            (schema.call_tool, [tool, arguments].map(|t| database.text(t)).to_vec())
+            let fields = [tool, arguments].map(|text| database.text(text));
+            database.pool.compound(schema.call_tool, &fields)
         }
         Asked::HttpRequest { url, body, headers } => {
-            (schema.http_request, [url, body, headers].map(|t| database.text(t)).to_vec())
+            let fields = [url, body, headers].map(|text| database.text(text));
+            database.pool.compound(schema.http_request, &fields)
         }
-        Asked::Send(message) => (schema.send_attempt, vec![message.word(schema, database)]),
+        Asked::Send(message) => {
+            let fields = [message.word(schema, database)];
+            database.pool.compound(schema.send_attempt, &fields)
+        }
     };
+    Word::compound(action)
+}
+
+/// Adds an action (see [`action`]) and its metadata.
+pub fn ask(schema: &Schema, database: &mut Database, index: u64, action: Word, metadata: &[[String; 3]]) {
     let index = Word::unsigned(index);
-    let action = Word::compound(database.pool.compound(constructor, &fields));
     database.insert(schema.actions, &[index, action]);
     for row in metadata {
         let [rel, a, b] = row.each_ref().map(|text| database.text(text));

@@ -99,6 +99,12 @@ impl Runs {
         self.recent.is_empty()
     }
 
+    /// Takes all records out, and keeps the room for them.
+    pub fn clear(&mut self) {
+        self.older = None;
+        self.recent.clear();
+    }
+
     /// The records in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = RecordId> + '_ {
         self.all().flat_map(|(start, end)| (start..end).map(RecordId))
@@ -141,6 +147,12 @@ impl Runs {
         if !new.is_empty() {
             self.merge(new);
         }
+    }
+
+    /// The runs as `(first, one past the last)`, the newest first.
+    pub fn pieces(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let chunks = std::iter::successors(self.older.as_deref(), |chunk| chunk.below.as_deref());
+        self.recent.iter().rev().chain(chunks.flat_map(|chunk| chunk.runs.iter().rev())).copied()
     }
 
     /// The runs in ascending order.

@@ -15,6 +15,7 @@ use crate::engine::Budget;
 use crate::engine::Database;
 use crate::engine::Engine;
 use crate::engine::EvalError;
+use crate::engine::Hosted;
 use crate::engine::Progress;
 use crate::lineage::Lineage;
 use crate::program::Program;
@@ -102,7 +103,7 @@ pub fn run(
     files: &mut dyn FactFiles,
     budget: Budget,
 ) -> Result<Vec<Written>, PlainError> {
-    let engine = Engine::new(program, &[]);
+    let engine = Engine::new(program, &Hosted::default());
     let mut database = engine.database();
     for channel in channels.iter().filter(|channel| channel.task == Task::Read) {
         input(program, channel, files, &mut database)?;
@@ -113,8 +114,9 @@ pub fn run(
         .map(|channel| channel.relation)
         .collect();
     let (lineage, mut progress) = (Lineage::default(), Progress::default());
-    engine.feed(program, &mut database, &lineage, &mut progress, &roots, budget)?;
-    engine.evaluate(program, &mut database, &lineage, &roots, &roots, budget)?;
+    let agenda = engine.agenda(program, &roots);
+    engine.feed(program, &mut database, &lineage, &mut progress, &agenda, budget)?;
+    engine.evaluate(program, &mut database, &lineage, &agenda, budget)?;
     let mut written = Vec::new();
     for channel in channels {
         let rows = match channel.task {

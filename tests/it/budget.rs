@@ -34,7 +34,7 @@ const PAIRS: &str = r#"
 .decl Path(a: symbol, b: symbol)
 Path(a, b) :- Edge(a, b).
 Path(a, c) :- Path(a, b), Edge(b, c).
-Unauthorized(i) :- Actions(i, _), Path(a, b), ToolResult(a, "secret", _), ToolResult(b, "secret", _).
+Unauthorized(i) :- Actions(i, _), Path(a, b), a = b.
 "#;
 
 /// Nothing is derived, and much is looked at.
@@ -46,7 +46,7 @@ Unauthorized(i) :- Actions(i, _), SentMessage(a, _), SentMessage(b, _), SentMess
 const PRODUCT: &str = r#"
 .decl Triple(a: symbol, b: symbol, c: symbol)
 Triple(a, b, c) :- SentMessage(a, _), SentMessage(b, _), SentMessage(c, _).
-Unauthorized(i) :- Actions(i, _), Triple(a, b, c), ToolResult(a, b, c).
+Unauthorized(i) :- Actions(i, _), Triple(a, b, c), a = "never", b = c.
 "#;
 
 const COUNTING: &str = r#"
@@ -87,7 +87,7 @@ fn record(monitor: &mut Monitor, count: usize, inputs: impl Fn(usize) -> Vec<usi
 
 /// Half of all pairs, by a fixed sequence of bits.
 fn dense(at: usize) -> Vec<usize> {
-    (0..at).filter(|&input| mixed(at as u64, input as u64) % 2 == 0).collect()
+    (0..at).filter(|&input| mixed(at as u64, input as u64).is_multiple_of(2)).collect()
 }
 
 /// Two earlier records: sets of ancestors that are no runs.

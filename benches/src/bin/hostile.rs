@@ -36,7 +36,7 @@ const PAIRS: &str = r#"
 .decl Path(a: symbol, b: symbol)
 Path(a, b) :- Edge(a, b).
 Path(a, c) :- Path(a, b), Edge(b, c).
-Unauthorized(i) :- Actions(i, _), Path(a, b), ToolResult(a, b, _).
+Unauthorized(i) :- Actions(i, _), Path(a, b), a = b.
 "#;
 const CROSS: &str = r#"
 Unauthorized(i) :- Actions(i, _), SentMessage(a, _), SentMessage(b, _), SentMessage(c, _), strlen(a) + strlen(b) + strlen(c) < 0.
@@ -44,7 +44,7 @@ Unauthorized(i) :- Actions(i, _), SentMessage(a, _), SentMessage(b, _), SentMess
 const PRODUCT: &str = r#"
 .decl Triple(a: symbol, b: symbol, c: symbol)
 Triple(a, b, c) :- SentMessage(a, _), SentMessage(b, _), SentMessage(c, _).
-Unauthorized(i) :- Actions(i, _), Triple(a, b, c), ToolResult(a, b, c).
+Unauthorized(i) :- Actions(i, _), Triple(a, b, c), a = "never", b = c.
 "#;
 const COUNTING: &str = r#"
 .decl N(n: number)
@@ -154,7 +154,7 @@ fn judged(monitor: &mut Monitor, arguments: &str) -> Result<(f64, String), Box<d
 
 /// Half of all pairs.
 fn dense(at: usize) -> Vec<usize> {
-    (0..at).filter(|&input| mixed(at as u64, input as u64) % 2 == 0).collect()
+    (0..at).filter(|&input| mixed(at as u64, input as u64).is_multiple_of(2)).collect()
 }
 
 /// Two earlier records each: ancestors are no runs.

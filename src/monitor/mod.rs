@@ -1,0 +1,309 @@
+//! The reference monitor: one session, call after call.
+//!
+//! In: a program, events, calls. Out: decisions. Replay feeds it a file, a scenario its records, a gate a live session;
+//! nothing else decides. Never: waits, sleeps, logs, or reads a clock.
+
+mod judging;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::decision::{Decision, Question, Roots, Subject, Verdict};
+use crate::engine::{Agendas, Budget, Engine, EvalError, Hosted};
+use crate::facts::{Asked, Message, Schema};
+use crate::lineage::RecordId;
+use crate::monitor::judging::{Asking, Check, Current, Judging, Model};
+use crate::program::types::Datum;
+use crate::program::{Program, RelationId};
+use crate::recording::{Event, Parts, Stop};
+use crate::records::agents::Agents;
+use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Caller {
+    /// The authenticated caller; none for an anonymous one.
+    pub principal: Option<String>,
+    /// Roles of the caller.
+    pub roles: Vec<String>,
+    /// Its own label.
+    pub entity: Option<String>,
+    /// Its tenant.
+    pub tenant: Option<String>,
+}
+
+/// What holds for every check of a session.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Who asks.
+    pub caller: Caller,
+    /// `PolicyMetadata` rows.
+    pub metadata: Vec<[String; 3]>,
+    /// Work allowance of one check.
+    pub budget: Budget,
+    /// Which fields of message parts are recorded; a session stops at an event with any other.
+    pub parts: Parts,
+    /// What the host states about its agents.
+    pub agents: Arc<Agents>,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// A call; arguments are JSON text.
+    CallTool {
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        arguments: String,
+    },
+    /// An HTTP request.
+    HttpRequest {
+        /// Where to.
+        url: String,
+        /// Its body.
+        body: String,
+        /// A JSON array of headers; `[]` for none.
+        headers: String,
+    },
+    /// A message.
+    Send {
+        /// Its text.
+        contents: String,
+        /// The sending agent.
+        agent: String,
+        /// Who produced it.
+        role: Role,
+        /// Its label; may be empty.
+        entity: String,
+        /// Its recorder; may be empty.
+        principal: String,
+    },
+}
+
+/// One check by hand.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Request {
+    /// Ids of the records that the actions were computed from; they need not be recorded.
+    pub current: Vec<String>,
+    /// The actions, each with its `ActionMetadata` rows.
+    pub actions: Vec<(Action, Vec<[String; 3]>)>,
+    /// The time of the check, RFC 3339.
+    pub clock: Option<String>,
+}
+
+/// The rows of a relation, sorted, each once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// The relation.
+    pub relation: RelationId,
+    /// Its rows.
+    pub rows: Vec<Vec<Datum>>,
+}
+
+/// A policy that is ready to judge: made once, shared by all sessions.
+#[derive(Debug)]
+pub struct Policy {
+    program: Program,
+    engine: Engine,
+    schema: Schema,
+    roots: Roots,
+    agendas: Agendas,
+    reads_clock: bool,
+    reads_action_record: bool,
+}
+
+impl Policy {
+    /// Plans the rules of a checked program.
+    #[must_use]
+    pub fn new(program: Program) -> Self {
+        let schema = Schema::of(&program);
+        let hosted = Hosted {
+            growing: &schema.session_facts(),
+            // Who asks stays the same.
+            fixed: &[schema.principal, schema.principal_role, schema.entity, schema.tenant],
+            changing: &[schema.tool_outcome],
+        };
+        let engine = Engine::new(&program, &hosted);
+        let roots = Roots::of(&program);
+        let agendas = Agendas::new(&engine, &program, &roots.relations());
+        let read = |wanted| program.reads.iter().any(|list| list.contains(&wanted));
+        let (reads_clock, reads_action_record) = (read(schema.clock), read(schema.action_record));
+        Self { program, engine, schema, roots, agendas, reads_clock, reads_action_record }
+    }
+
+    /// The checked program.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+/// One session under one policy.
+#[derive(Debug)]
+pub struct Monitor {
+    policy: Arc<Policy>,
+    settings: Settings,
+    graph: Graph,
+    model: Model,
+}
+
+impl Monitor {
+    /// A session without records.
+    #[must_use]
+    pub fn new(policy: Arc<Policy>, settings: Settings) -> Self {
+        let model = Model::new(&policy, &settings);
+        let mut graph = Graph::default();
+        graph.set_parts(settings.parts);
+        graph.set_agents(Arc::clone(&settings.agents));
+        Self { policy, settings, graph, model }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.policy.program
+    }
+
+    /// The session so far.
+    #[must_use]
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The session so far, for records made by hand.
+    pub fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+
+    /// Adds one event.
+    ///
+    /// # Errors
+    /// Where the session has to stop before this event.
+    pub fn observe(&mut self, event: &Event) -> Result<Observed, Stop> {
+        self.graph.extend(event)
+    }
+
+    /// Judges a call of the session as of now, with the approval that counts for it. An allowed call counts as running
+    /// from then on. A call that cannot be read is denied without asking the policy.
+    pub fn judge_call(&mut self, number: CallNumber) -> Decision {
+        let (call, mut judging) = self.split(number);
+        let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
+        if let Some(why) = &call.refused {
+            return Decision::fault(why.clone());
+        }
+        let decision = judging.decide(&check_of(call)).into_iter().next();
+        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
+        if decision.verdict == Verdict::Allow {
+            self.graph.start(number);
+        }
+        decision
+    }
+
+    /// Judges a request made by hand: one decision for each action.
+    pub fn judge(&mut self, request: &Request) -> Vec<Decision> {
+        let mut judging = self.judging();
+        judging.decide(&check(judging.graph, request))
+    }
+
+    /// The rows of relations as a request sees them.
+    ///
+    /// # Errors
+    /// Where evaluation fails.
+    pub fn rows(&mut self, request: &Request, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
+        let mut judging = self.judging();
+        judging.rows(&check(judging.graph, request), relations)
+    }
+
+    /// The rows of relations as the judgement of a call sees them.
+    ///
+    /// # Errors
+    /// Where evaluation fails, or there is no such call.
+    pub fn rows_at_call(
+        &mut self,
+        number: CallNumber,
+        relations: &[RelationId],
+    ) -> Result<Vec<Rows>, EvalError> {
+        let (call, mut judging) = self.split(number);
+        let Some(call) = call else {
+            return Err(EvalError { what: "no such call".to_owned(), span: None });
+        };
+        judging.rows(&check_of(call), relations)
+    }
+
+    fn judging(&mut self) -> Judging<'_> {
+        let Self { policy, settings, graph, model } = self;
+        Judging { policy, settings, graph, model }
+    }
+
+    fn split(&mut self, number: CallNumber) -> (Option<&ProposedCall>, Judging<'_>) {
+        let judging = self.judging();
+        (judging.graph.calls().get(number.0 as usize), judging)
+    }
+}
+
+fn check_of(call: &ProposedCall) -> Check<'_> {
+    // A person's answer is the newest thing that the judgement knows.
+    let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+    let subject = Subject::Tool(&call.tool);
+    Check {
+        current: Current::Recorded(&call.current),
+        asking: vec![Asking {
+            asked: Asked::CallTool { tool: &call.tool, arguments: &call.arguments },
+            metadata: &[],
+            record: Some(call.record),
+        }],
+        questions: vec![Question { subject, approval: call.approval.as_ref() }],
+        clock: Some(time.as_str()).filter(|time| !time.is_empty()),
+    }
+}
+
+fn check<'a>(graph: &'a Graph, request: &'a Request) -> Check<'a> {
+    let asking = |(action, metadata): &'a (Action, Vec<[String; 3]>)| {
+        let call = own_call(graph, action, &request.current);
+        let record = call.map(|call| call.record);
+        // A person's answer to the very call counts for it, also where it is asked about by hand.
+        let approval = call.and_then(|call| call.approval.as_ref());
+        let question = Question { subject: action.subject(), approval };
+        (Asking { asked: action.asked(), metadata, record }, question)
+    };
+    let (asking, questions) = request.actions.iter().map(asking).unzip();
+    let current = Current::Named(&request.current);
+    Check { current, asking, questions, clock: request.clock.as_deref() }
+}
+
+/// The one call of this tool with these arguments among the current records, if there is exactly one.
+fn own_call<'a>(graph: &'a Graph, action: &Action, current: &[String]) -> Option<&'a ProposedCall> {
+    let Action::CallTool { tool, arguments } = action else { return None };
+    let records: BTreeSet<RecordId> = current.iter().filter_map(|id| graph.record_of(id)).collect();
+    // Calls stand in the order of their records.
+    let calls = graph.calls();
+    let of = |record: RecordId| {
+        let first = calls.partition_point(|call| call.record < record);
+        calls.get(first..).unwrap_or_default().iter().take_while(move |call| call.record == record)
+    };
+    let mut own =
+        records.into_iter().flat_map(of).filter(|call| call.tool == *tool && call.arguments == *arguments);
+    own.next().filter(|_| own.next().is_none())
+}
+
+impl Action {
+    fn asked(&self) -> Asked<'_> {
+        match self {
+            Self::CallTool { tool, arguments } => Asked::CallTool { tool, arguments },
+            Self::HttpRequest { url, body, headers } => Asked::HttpRequest { url, body, headers },
+            Self::Send { contents, agent, role, entity, principal } => {
+                let role = *role;
+                Asked::Send(Message { contents, tools_json: "[]", agent, role, entity, principal })
+            }
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        match self {
+            Self::CallTool { tool, .. } => Subject::Tool(tool),
+            Self::HttpRequest { url, .. } => Subject::Url(url),
+            Self::Send { .. } => Subject::Message,
+        }
+    }
+}
