@@ -99,6 +99,9 @@ impl Tuples {
 
     /// The row of a tuple.
     pub(crate) fn find(&self, tuple: &[Word]) -> Option<Row> {
+        if self.len == 0 {
+            return None;
+        }
         self.table.find(self.state.hash_one(tuple), |&row| self.row(row) == tuple).copied()
     }
 
@@ -106,7 +109,7 @@ impl Tuples {
     pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
         debug_assert_eq!(tuple.len(), self.arity, "a tuple has its relation's width");
         let hash = self.state.hash_one(tuple);
-        if self.table.find(hash, |&row| self.row(row) == tuple).is_some() {
+        if self.len > 0 && self.table.find(hash, |&row| self.row(row) == tuple).is_some() {
             return false;
         }
         if self.table.capacity() == 0 {
@@ -256,14 +259,13 @@ impl Tuples {
 /// Tuples of one width that a run of a rule has found, each once, in the order in which they came.
 ///
 /// Most runs find few, which are compared one by one; a set is made for more.
-// Invariant: `set` is used where `crowded`, `few` otherwise; the other one is empty.
+// Invariant: where there is a `set`, it holds all; else `few` does.
 #[derive(Debug, Default)]
 pub(crate) struct Fresh {
     arity: usize,
     len: usize,
     few: Vec<Word>,
-    crowded: bool,
-    set: Tuples,
+    set: Option<Box<Tuples>>,
 }
 
 impl Fresh {
@@ -274,16 +276,14 @@ impl Fresh {
     pub(crate) fn begin(&mut self, arity: usize) {
         self.few.clear();
         self.len = 0;
-        if std::mem::take(&mut self.crowded) {
-            self.set = Tuples::default();
-        }
+        self.set = None;
         self.arity = arity;
     }
 
     /// Adds a tuple; tells whether it is new.
     pub(crate) fn insert(&mut self, tuple: &[Word]) -> bool {
-        if self.crowded {
-            return self.set.insert(tuple);
+        if let Some(set) = &mut self.set {
+            return set.insert(tuple);
         }
         if (0..self.len).any(|row| at(&self.few, self.arity, row) == tuple) {
             return false;
@@ -293,17 +293,19 @@ impl Fresh {
             self.len += 1;
             return true;
         }
-        self.set = Tuples::new(self.arity);
+        let mut set = Box::new(Tuples::new(self.arity));
         for row in 0..self.len {
-            self.set.insert(at(&self.few, self.arity, row));
+            set.insert(at(&self.few, self.arity, row));
         }
-        self.crowded = true;
-        self.set.insert(tuple)
+        let is_new = set.insert(tuple);
+        self.set = Some(set);
+        is_new
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[Word]> {
-        let few = if self.crowded { 0 } else { self.len };
-        (0..few).map(|row| at(&self.few, self.arity, row)).chain(self.set.iter())
+        let few = if self.set.is_some() { 0 } else { self.len };
+        let set = self.set.iter().flat_map(|set| set.iter());
+        (0..few).map(|row| at(&self.few, self.arity, row)).chain(set)
     }
 }
 

@@ -307,3 +307,107 @@ impl Action {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{NoIncludes, check};
+    use crate::records::Given;
+
+    fn session(text: &str) -> Monitor {
+        let program = check(&[("test.dl".to_owned(), text.to_owned())], &mut NoIncludes).unwrap();
+        let caller = Caller { principal: Some("p".to_owned()), ..Caller::default() };
+        Monitor::new(Arc::new(Policy::new(program)), Settings { caller, ..Settings::default() })
+    }
+
+    fn add(monitor: &mut Monitor, id: &str, result_of: Option<&str>, inputs: &[&str]) {
+        let mut given = Given::new(id, Role::Agent, "text");
+        given.result_of = result_of.map(|tool| (tool.to_owned(), "{}".to_owned()));
+        given.inputs = inputs.iter().map(|&input| input.to_owned()).collect();
+        monitor.graph_mut().add(given).unwrap();
+    }
+
+    fn ask(monitor: &mut Monitor, tool: &str, arguments: &str, current: &str) -> Decision {
+        let action = Action::CallTool { tool: tool.to_owned(), arguments: arguments.to_owned() };
+        let request =
+            Request { current: vec![current.to_owned()], actions: vec![(action, Vec::new())], clock: None };
+        monitor.judge(&request).remove(0)
+    }
+
+    #[test]
+    fn an_error_is_met_whatever_tool_is_asked_for() {
+        let mut monitor = session(
+            ".decl Limit(n: number)\nLimit(n) :- Current(id), n = to_number(id).\n\
+             IsAuthorized(i) :- Actions(i, a), IsTool(a, \"go\").\n\
+             Unauthorized(i) :- Actions(i, $CallTool(\"stay\", _)), Limit(n), n > 1.\n",
+        );
+        assert_eq!(ask(&mut monitor, "go", "{}", "7").verdict, Verdict::Allow);
+        let denied = ask(&mut monitor, "go", "{}", "x");
+        assert_eq!(denied.verdict, Verdict::Deny);
+        assert!(denied.reasons[0].text.contains("could not be evaluated"), "{denied:?}");
+        assert_eq!(ask(&mut monitor, "stay", "{}", "7").verdict, Verdict::Deny);
+        assert_eq!(ask(&mut monitor, "other", "{}", "7").verdict, Verdict::Deny);
+    }
+
+    #[test]
+    fn what_is_held_follows_the_session() {
+        let mut monitor = session(
+            ".decl Open(id: symbol)\nOpen(id) :- ToolResult(id, \"ask\", _), !Closed().\n\
+             .decl Closed()\nClosed() :- ToolResult(_, \"close\", _).\n\
+             .decl Many()\nMany() :- n = count : { ToolResult(_, \"ask\", _) }, n > 1.\n\
+             IsAuthorized(i) :- Actions(i, $CallTool(\"go\", _)), Open(_), !Many().\n\
+             IsAuthorized(i) :- Actions(i, $CallTool(\"stop\", _)), Many().\n",
+        );
+        add(&mut monitor, "u", None, &[]);
+        assert_eq!(ask(&mut monitor, "go", "{}", "u").verdict, Verdict::Deny);
+        add(&mut monitor, "a", Some("ask"), &["u"]);
+        assert_eq!(ask(&mut monitor, "go", "{}", "a").verdict, Verdict::Allow);
+        add(&mut monitor, "b", Some("ask"), &["u"]);
+        assert_eq!(ask(&mut monitor, "go", "{}", "a").verdict, Verdict::Deny);
+        assert_eq!(ask(&mut monitor, "stop", "{}", "a").verdict, Verdict::Allow);
+        add(&mut monitor, "c", Some("close"), &["u"]);
+        assert_eq!(ask(&mut monitor, "go", "{}", "a").verdict, Verdict::Deny);
+    }
+
+    #[test]
+    fn results_beside_the_ancestors_count_for_nothing() {
+        let mut monitor = session(
+            "IsAuthorized(i) :- Actions(i, _).\n\
+             Unauthorized(i) :- Actions(i, _), CurrentDepends(id), ToolResult(id, \"secret\", _).\n",
+        );
+        add(&mut monitor, "u", None, &[]);
+        for number in 0..300 {
+            // Every tenth stands on one way, the others beside it.
+            let inputs =
+                if number % 10 == 0 && number > 0 { format!("r{}", number - 10) } else { "u".to_owned() };
+            add(&mut monitor, &format!("r{number}"), (number % 10 != 0).then_some("secret"), &[&inputs]);
+        }
+        add(&mut monitor, "clean", None, &["r290"]);
+        add(&mut monitor, "tainted", None, &["r290", "r7"]);
+        add(&mut monitor, "late", None, &["tainted"]);
+        for (current, verdict) in [
+            ("clean", Verdict::Allow),
+            ("tainted", Verdict::Deny),
+            ("late", Verdict::Deny),
+            ("r7", Verdict::Allow),
+        ] {
+            assert_eq!(ask(&mut monitor, "go", "{}", current).verdict, verdict, "{current}");
+        }
+    }
+
+    #[test]
+    fn a_request_leaves_nothing_behind() {
+        let mut monitor = session(
+            "IsAuthorized(i) :- Actions(i, $CallTool(\"go\", args)), @json_str(args, \"to\") = \"x\".\n",
+        );
+        for (arguments, verdict) in [
+            (r#"{"to":"x"}"#, Verdict::Allow),
+            (r#"{"to":"y"}"#, Verdict::Deny),
+            (r#"{"to":"x"}"#, Verdict::Allow),
+        ] {
+            assert_eq!(ask(&mut monitor, "go", arguments, "u").verdict, verdict);
+            let id = format!("m{}", monitor.graph().records().len());
+            add(&mut monitor, &id, Some(arguments), &[]);
+        }
+    }
+}
