@@ -7,6 +7,8 @@ pub mod fault;
 pub mod markdown;
 pub mod measure;
 pub mod ours;
+#[cfg(feature = "peers")]
+pub mod peers;
 pub mod policies;
 pub mod references;
 pub mod rows;

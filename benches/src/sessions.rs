@@ -26,6 +26,16 @@ impl Shape {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Full, Self::Window, Self::Branches];
 
+    /// In one word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Window => "window",
+            Self::Branches => "branches",
+        }
+    }
+
     /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
@@ -157,12 +167,7 @@ impl Session {
     /// As a session document with the fields that the libraries write.
     #[must_use]
     pub fn document(&self) -> String {
-        let mut text = String::from(r#"{"id":"s-bench","appName":"bench","userId":"u1","state":{},"events":["#);
-        for (at, message) in self.messages.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            let _ = write!(text, "{comma}{}", message.event());
-        }
-        text + "]}"
+        document(&self.messages)
     }
 
     /// As it arrives: by events, or with a window by records, since no session document says what a window held.
@@ -170,21 +175,39 @@ impl Session {
     /// # Errors
     /// Where what was made cannot be read.
     pub fn arrivals(&self) -> Outcome<Arrivals> {
-        if self.shape == Shape::Window {
-            return Ok(Arrivals::Given(self.messages.iter().map(Message::given).collect()));
-        }
-        let recordings = read(self.document().as_bytes(), &Options::default())?;
-        let recording = recordings.into_iter().next().ok_or_else(|| Fault::new("no session was read"))?;
-        match recording.stop {
-            Some(stop) => Err(Fault::new(stop.text)),
-            None => Ok(Arrivals::Events(recording.events)),
-        }
+        arrivals(self.shape, &self.messages)
+    }
+
+    /// The same, so many messages at once.
+    pub fn in_pieces(&self, messages: usize) -> impl Iterator<Item = Outcome<Arrivals>> + '_ {
+        self.messages.chunks(messages).map(|few| arrivals(self.shape, few))
     }
 
     /// Bytes of what its messages say, arguments and answers included.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
         self.messages.iter().map(Message::text_bytes).sum()
+    }
+}
+
+fn document(messages: &[Message]) -> String {
+    let mut text = String::from(r#"{"id":"s-bench","appName":"bench","userId":"u1","state":{},"events":["#);
+    for (at, message) in messages.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        let _ = write!(text, "{comma}{}", message.event());
+    }
+    text + "]}"
+}
+
+fn arrivals(shape: Shape, messages: &[Message]) -> Outcome<Arrivals> {
+    if shape == Shape::Window {
+        return Ok(Arrivals::Given(messages.iter().map(Message::given).collect()));
+    }
+    let recordings = read(document(messages).as_bytes(), &Options::default())?;
+    let recording = recordings.into_iter().next().ok_or_else(|| Fault::new("no session was read"))?;
+    match recording.stop {
+        Some(stop) => Err(Fault::new(stop.text)),
+        None => Ok(Arrivals::Events(recording.events)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The table of what things cost, as Markdown.
 //!
-//! `cargo run --release -p gatelog-bench --bin table [-- --quick] [--row R1]…` prints rows as they are measured, on
+//! `cargo run --release -p gatelog-bench --bin table [-- --quick] [--row R1]… [--recording FILE]` prints rows as they are measured, on
 //! standard error, then a summary and all rows, on standard output.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use gatelog_bench::fault::{Fault, Outcome};
@@ -35,11 +36,12 @@ fn main() -> ExitCode {
 }
 
 fn plan() -> Outcome<Plan> {
-    let mut plan = Plan { quick: false, wanted: Vec::new() };
+    let mut plan = Plan { quick: false, recording: recording(), wanted: Vec::new() };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--quick" => plan.quick = true,
+            "--recording" => plan.recording = arguments.next().unwrap_or_default().into(),
             "--row" => {
                 let row = arguments.next().unwrap_or_default();
                 let number = row.strip_prefix('R').and_then(|number| number.parse().ok());
@@ -47,8 +49,15 @@ fn plan() -> Outcome<Plan> {
                 let number = number.ok_or_else(|| Fault::new(format!("`{row}` is no row: there are R1 to R14")))?;
                 plan.wanted.push(number);
             }
-            other => return Err(Fault::new(format!("`{other}` is not known: there are `--quick` and `--row R1`"))),
+            other => return Err(Fault::new(format!("`{other}` is not known: there are `--quick`, `--row R1` and `--recording FILE`"))),
         }
     }
     Ok(plan)
+}
+
+/// The largest real recording: beside the repository where that is there, else among the fixtures.
+fn recording() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let beside = root.join("../shared/recordings/big-2000-events.py213.json");
+    if beside.exists() { beside } else { root.join("fixtures/sessions/payment-approved.json") }
 }

@@ -3,6 +3,15 @@
 pub mod append;
 pub mod case;
 pub mod checks;
+pub mod hostile;
+pub mod loading;
+pub mod memory;
+#[cfg(feature = "peers")]
+pub mod peers;
+pub mod programs;
+pub mod replays;
+
+use std::path::PathBuf;
 
 use crate::fault::{Fault, Outcome};
 use crate::markdown::{Row, figure_of};
@@ -14,6 +23,8 @@ use crate::sessions::{Shape, Taint};
 pub struct Plan {
     /// Small sizes, for trying.
     pub quick: bool,
+    /// A recording of a real session, the largest that there is.
+    pub recording: PathBuf,
     /// The numbers of the rows; all where none are named.
     pub wanted: Vec<u8>,
 }
@@ -58,13 +69,48 @@ pub fn measure(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
                 for taint in [Taint::Clean, Taint::Tainted] {
                     let case = Case::new(&policies, shape, taint, messages)?;
                     checks::measure(plan, &policies, &case, give)?;
+                    #[cfg(feature = "peers")]
+                    {
+                        peers::measure(plan, &policies, &case, give)?;
+                        peers::both_cold(plan, &policies, &case, give)?;
+                    }
                 }
             }
         }
         checks::growth(plan, &policies, give)?;
     }
+    others(plan, &policies, give)
+}
+
+fn others(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcome<()> {
+    #[cfg(feature = "peers")]
+    peers::left(plan, give);
     if plan.wants(6) {
-        append::measure(plan, &policies, give)?;
+        append::measure(plan, policies, give)?;
+    }
+    if plan.wants(7) {
+        memory::measure(plan, give)?;
+    }
+    if plan.wants(8) {
+        loading::measure(plan, give)?;
+    }
+    if plan.wants(9) {
+        replays::measure(plan, policies, give)?;
+    }
+    if plan.wants(10) {
+        replays::several(plan, give)?;
+    }
+    if plan.wants(11) {
+        give(Row::left(11, "proof of a denial", "comes with `gatelog explain`"));
+    }
+    if plan.wants(12) {
+        give(Row::left(12, "gate round trip over a Unix socket", "comes with the gate"));
+    }
+    if plan.wants(13) {
+        replays::process(plan, give)?;
+    }
+    if plan.wants(14) {
+        hostile::measure(plan, policies, give)?;
     }
     Ok(())
 }
