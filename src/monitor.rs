@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::decision::{self, Decision, Judged, Question, Roots, Subject, Verdict};
-use crate::engine::{Budget, Database, Engine, EvalError, Progress};
+use crate::decision::{self, Decision, Judged, Question, ReasonKind, Roots, Subject, Verdict};
+use crate::engine::{Budget, Database, Engine, EvalError, Progress, Prover};
+use crate::explain::{self, Proof};
 use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::lineage::RecordId;
 use crate::program::types::Datum;
@@ -249,6 +250,90 @@ impl Monitor {
         };
         let check = self.check_of(&call);
         self.rows_of(&check, relations)
+    }
+
+    /// Why a call is decided as it is, as of now: see [`Proof`]. Nothing is kept for it while calls are judged, so it costs a
+    /// judgement of the call and what the proof's own steps cost. The session stays as it is. A call that is judged already
+    /// may count as running, and rules that read that see it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use gatelog::monitor::{Monitor, Policy, Settings};
+    /// use gatelog::program::{NoIncludes, check};
+    /// use gatelog::records::CallNumber;
+    ///
+    /// let text = "IsAuthorized(i) :- Actions(i, a), IsTool(a, \"read\").".to_owned();
+    /// let program = check(&[("read.dl".to_owned(), text)], &mut NoIncludes).unwrap();
+    /// let mut monitor = Monitor::new(Arc::new(Policy::new(program)), Settings::default());
+    /// assert!(monitor.explain(CallNumber(0)).fault.contains("no such call"));
+    /// ```
+    pub fn explain(&mut self, number: CallNumber) -> Proof {
+        let Some(call) = self.graph.calls().get(number.0 as usize).cloned() else {
+            let decision = Decision::fault("no such call".to_owned());
+            return Proof::of_fault(explain::Subject::default(), decision);
+        };
+        let subject = explain::Subject {
+            seq: call.record.0,
+            call_id: call.call_id.clone(),
+            agent: call.agent.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        };
+        if let Some(why) = &call.refused {
+            return Proof::of_fault(subject, Decision::fault(why.clone()));
+        }
+        let check = self.check_of(&call);
+        let (roots, policy) = (self.policy.roots.relations(), Arc::clone(&self.policy));
+        self.begin();
+        self.show(&check.current);
+        let fed = self.feed(&roots);
+        let moment = self.database.moment();
+        let result = fed.and_then(|()| {
+            self.ask(&check);
+            self.prove(&check, &call.current, subject.clone())
+        });
+        self.database.reset(&moment);
+        result.unwrap_or_else(|error| {
+            Proof::of_fault(subject, decision::denied_by_error(&policy.program, &error))
+        })
+    }
+
+    /// Judges a check of one action, and explains it from the model.
+    fn prove(
+        &mut self,
+        check: &Check<'_>,
+        current: &[RecordId],
+        subject: explain::Subject,
+    ) -> Result<Proof, EvalError> {
+        let policy = Arc::clone(&self.policy);
+        let (program, budget) = (&policy.program, self.settings.budget);
+        let roots = policy.roots.relations();
+        // What is read in a proof has to be complete.
+        let needed = (0..).map(RelationId).zip(program.needed(&roots)).filter(|(_, needed)| *needed);
+        let all: Vec<RelationId> = needed.map(|(relation, _)| relation).collect();
+        self.evaluate(&all)?;
+        let lineage = self.graph.lineage();
+        let mut judged = Judged {
+            program,
+            engine: &policy.engine,
+            roots: &policy.roots,
+            database: &mut self.database,
+            lineage,
+            budget,
+        };
+        let decision = decision::decide(&mut judged, &check.questions)?.into_iter().next();
+        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
+        let not_allowed = decision.reasons.iter().any(|reason| reason.kind == ReasonKind::NotAllowed);
+        let concerned = match check.questions.first() {
+            Some(question) if not_allowed => {
+                decision::concerning(program, question, &mut self.database.cache)
+            }
+            Some(_) | None => Vec::new(),
+        };
+        let graph = &self.graph;
+        let asked = explain::Asked { program, schema: &policy.schema, graph, current, index: 0 };
+        let prover = Prover::new(&policy.engine, program, &mut self.database, lineage, budget);
+        Ok(explain::explain(&asked, prover, subject, decision, &concerned))
     }
 
     fn check_of<'a>(&self, call: &'a ProposedCall) -> Check<'a> {

@@ -43,6 +43,12 @@ pub(crate) enum Command {
         after_help = "Example: echo '{\"tool\":\"pay\",\"args\":{\"amount\":5}}' | gatelog decide --policy policy.dl"
     )]
     Decide(Decide),
+    /// Show why a call was decided so: the rules that fired, with the values and records they rest on, or how near the
+    /// others came
+    #[command(after_help = "Without --call or --seq: the last call that is not allowed, or else the last call.\n\n\
+                      Exit codes: 0 the call is allowed, 1 it is not, 2 there is no such call, or something is broken.\n\n\
+                      Example: gatelog explain --policy policy.dl --session session.json --call c1")]
+    Explain(Explain),
     /// Show what recordings become: one line for each record
     #[command(after_help = "Example: gatelog records session.json")]
     Records(Records),
@@ -196,6 +202,31 @@ pub(crate) struct Facts {
     /// How to print rows: tsv is a row a line with control characters escaped, csv and json are exact
     #[arg(short, long, value_enum, default_value = "tsv")]
     pub(crate) format: RowsFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// The session
+    #[arg(short, long, value_name = "RECORDING")]
+    pub(crate) session: PathBuf,
+    /// The call of this id; a beginning will do where no other id begins so
+    #[arg(long, value_name = "ID", conflicts_with = "seq")]
+    pub(crate) call: Option<String>,
+    /// The call that is record N
+    #[arg(long, value_name = "N")]
+    pub(crate) seq: Option<u32>,
+    /// How to print the proof: dot is for Graphviz, mermaid for Markdown pages
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: ProofFormat,
+    /// Cut nothing: every step of a chain, every record of a path, values in full
+    #[arg(long)]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -368,6 +399,14 @@ impl BudgetFlags {
 pub(crate) enum DocumentFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProofFormat {
+    Text,
+    Json,
+    Dot,
+    Mermaid,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

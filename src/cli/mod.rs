@@ -5,6 +5,7 @@
 
 mod agents;
 mod arguments;
+mod calls;
 mod check;
 pub mod console;
 #[cfg(feature = "sqlite")]
@@ -12,6 +13,7 @@ mod databases;
 mod decide;
 mod eval;
 pub mod exit;
+mod explain;
 mod facts;
 mod files;
 mod fmt;
@@ -81,6 +83,7 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Replay(flags) => replay::run(flags, quiet, console),
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
+        Command::Explain(flags) => explain::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
         #[cfg(feature = "sqlite")]
         Command::Import(flags) => import::run(flags, quiet, console),

@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use crate::engine::ancestry::{Ancestry, RecordNames};
 use crate::engine::join::{Join, Run, Window};
 use crate::engine::meter::{Faults, Halt, Meter, name_of};
@@ -13,7 +15,7 @@ use crate::value::{ConstructorId, Pool, Word};
 #[derive(Debug)]
 pub struct Engine {
     /// The widths and indexes of the relations, to start a database from.
-    shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<Shape>,
     /// The texts and values of the program, with room for those of a session.
     pool: Pool,
     /// For each rule the plans of a first round: all rows of everything.
@@ -23,7 +25,9 @@ pub struct Engine {
     /// For each rule the plans of later rounds, one for each atom whose relation can grow.
     later: Vec<Vec<Plan>>,
     /// Whether a relation depends on session facts alone and only grows, by relation.
-    session: Vec<bool>,
+    pub(crate) session: Vec<bool>,
+    /// For each rule its plan with the variables of the head given, made where the first proof is asked for.
+    pub(crate) proofs: OnceLock<Vec<Plan>>,
     /// For each decision rule, plans of its alternatives with the action's index given, and the slot it stands in.
     pub(crate) probes: Vec<Vec<(Plan, Option<usize>)>>,
     /// Whether a relation can hold more once the session has gone on, by relation.
@@ -38,9 +42,20 @@ pub struct Engine {
 const SESSION_VALUES: usize = 512;
 
 #[derive(Debug)]
-struct Shape {
+pub(crate) struct Shape {
     arity: usize,
     indexes: Vec<Vec<usize>>,
+}
+
+impl Shape {
+    /// No tuples, with the indexes.
+    pub(crate) fn tuples(&self) -> Tuples {
+        let mut tuples = Tuples::new(self.arity);
+        for columns in &self.indexes {
+            tuples.index(columns);
+        }
+        tuples
+    }
 }
 
 /// What a session's derived facts have been fed with.
@@ -110,6 +125,7 @@ impl Engine {
             around,
             later,
             session,
+            proofs: OnceLock::new(),
             probes,
             grows,
             current: program.relation("Current"),
@@ -122,14 +138,7 @@ impl Engine {
     /// A session without facts.
     #[must_use]
     pub fn database(&self) -> Database {
-        let tuples = |shape: &Shape| {
-            let mut tuples = Tuples::new(shape.arity);
-            for columns in &shape.indexes {
-                tuples.index(columns);
-            }
-            tuples
-        };
-        Database::with(self.pool.clone(), self.shapes.iter().map(tuples).collect())
+        Database::with(self.pool.clone(), self.shapes.iter().map(Shape::tuples).collect())
     }
 
     /// Brings up to date what the roots need and what depends on session facts alone. Costs as much as those facts are
@@ -275,8 +284,13 @@ impl<'a> Pass<'a> {
         Self { engine, program, database, lineage, meter, faults: Faults::default(), windows, depends }
     }
 
+    /// The facts, and what was derived from them.
+    pub(crate) fn database(&self) -> &Database {
+        self.database
+    }
+
     /// Every row is stable.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for (window, tuples) in self.windows.iter_mut().zip(&mut self.database.relations) {
             tuples.refresh();
             *window = Window { stable: tuples.len(), recent: tuples.len() };
@@ -496,6 +510,33 @@ impl<'a> Pass<'a> {
     /// Reads the model that is there; derives nothing.
     fn look<T>(&mut self, variables: usize, ask: impl FnOnce(&mut Join<'_>) -> T) -> T {
         self.settle();
+        self.view(variables, None, ask)
+    }
+
+    /// Likewise, settled before; of one relation only the rows below that one are seen.
+    pub(crate) fn view<T>(
+        &mut self,
+        variables: usize,
+        below: Option<(RelationId, Row)>,
+        ask: impl FnOnce(&mut Join<'_>) -> T,
+    ) -> T {
+        let windows = &mut self.windows;
+        let mut limit = |relation: RelationId, row: Row| {
+            windows.get_mut(relation.0 as usize).map(|window| {
+                std::mem::replace(window, Window { stable: row, recent: row }).recent
+            })
+        };
+        let before = below.and_then(|(relation, row)| Some((relation, limit(relation, row)?)));
+        let answer = self.ask(variables, ask);
+        if let Some((relation, row)) = before
+            && let Some(window) = self.windows.get_mut(relation.0 as usize)
+        {
+            *window = Window { stable: row, recent: row };
+        }
+        answer
+    }
+
+    fn ask<T>(&mut self, variables: usize, ask: impl FnOnce(&mut Join<'_>) -> T) -> T {
         let ancestry = self.engine.ancestry(&self.database.names, self.lineage, &self.depends);
         ask(&mut Join {
             program: self.program,

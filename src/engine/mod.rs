@@ -17,11 +17,13 @@ mod meter;
 mod order;
 mod plan;
 mod probe;
+mod prove;
 mod tuples;
 
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
 pub(crate) use join::SHOWN;
+pub(crate) use prove::{Near, Place, Prover, Values, derived};
 
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
