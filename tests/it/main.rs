@@ -43,3 +43,4 @@ mod shown;
 mod souffle;
 mod support;
 mod syntax;
+mod triples;

@@ -226,7 +226,7 @@ fn host_facts(program: &Program, session: &[Node], current: &[String]) -> Facts 
     facts
 }
 
-fn value(program: &Program, datum: &Datum) -> Value {
+pub(crate) fn value(program: &Program, datum: &Datum) -> Value {
     let all = |fields: &[Datum]| fields.iter().map(|field| value(program, field)).collect();
     match datum {
         Datum::Number(n) => Value::Number(*n),
