@@ -67,14 +67,8 @@ pub struct Position {
 impl Default for Lineage {
     fn default() -> Self {
         let (members, ancestors) = (Runs::default(), Runs::default());
-        let empty = Context {
-            parent: ContextId::EMPTY,
-            end: 0,
-            len: 0,
-            users: (NOBODY, NOBODY),
-            members,
-            ancestors,
-        };
+        let empty =
+            Context { parent: ContextId::EMPTY, end: 0, len: 0, users: (NOBODY, NOBODY), members, ancestors };
         Self { contexts: vec![empty], appended: Vec::new(), inputs: Vec::new(), stated: BTreeMap::new() }
     }
 }

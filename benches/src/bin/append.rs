@@ -9,12 +9,13 @@ use std::error::Error;
 use std::process::Command;
 use std::time::Instant;
 
+use gatelog::decision::Roots;
 use gatelog::engine::{Database, Engine};
 use gatelog::facts::{self, Projected, Schema};
 use gatelog::json;
 use gatelog::program::{NoIncludes, Program, check};
-use gatelog::records::Graph;
 use gatelog::recording::{Compaction, Event, Part, PartKind};
+use gatelog::records::Graph;
 
 const POLICY: &str = "IsAuthorized(i) :- Actions(i, $CallTool(_, _)), Current(id), CurrentDepends(id), \
                       ToolResult(id, \"read_confidential\", _).\n";
@@ -43,9 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for shape in shapes {
         for size in &sizes {
             for what in ["records", "facts"] {
-                let status = Command::new(std::env::current_exe()?)
-                    .args([shape, &size.to_string(), what])
-                    .status()?;
+                let status =
+                    Command::new(std::env::current_exe()?).args([shape, &size.to_string(), what]).status()?;
                 if !status.success() {
                     return Err(format!("`{shape}` of {size} ended with {status}").into());
                 }
@@ -58,14 +58,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// One session, and what it is projected to.
 struct Session {
     graph: Graph,
-    facts: Option<(Schema, Database, Projected)>,
+    facts: Option<(Schema, Database, Projected, Vec<bool>)>,
 }
 
 impl Session {
     fn append(&mut self, event: &Event) -> Result<(), Box<dyn Error>> {
         self.graph.extend(event).map_err(|stop| stop.text)?;
-        if let Some((schema, database, projected)) = &mut self.facts {
-            facts::project(schema, &self.graph, database, projected);
+        if let Some((schema, database, projected, needed)) = &mut self.facts {
+            facts::project(schema, &self.graph, database, projected, needed);
         }
         Ok(())
     }
@@ -76,7 +76,8 @@ fn measure(shape: &str, size: usize, with_facts: bool) -> Result<(), Box<dyn Err
     let facts = with_facts.then(|| {
         let schema = Schema::of(&program);
         let database = Engine::new(&program, &schema.session_facts()).database();
-        (schema, database, Projected::default())
+        let needed = program.needed(&Roots::of(&program).relations());
+        (schema, database, Projected::default(), needed)
     });
     let mut session = Session { graph: Graph::default(), facts };
     let before = resident("VmRSS")?;
@@ -155,7 +156,10 @@ fn event(shape: &str, number: usize) -> Event {
             kind: PartKind::Response {
                 id: call,
                 name: "read_email".to_owned(),
-                response: json::parse(&format!("{{\"body\":\"invoice {turn} is due at the end of the month\"}}")).ok(),
+                response: json::parse(&format!(
+                    "{{\"body\":\"invoice {turn} is due at the end of the month\"}}"
+                ))
+                .ok(),
             },
             ..Part::default()
         },
