@@ -106,6 +106,8 @@ pub struct Policy {
     engine: Engine,
     schema: Schema,
     roots: Roots,
+    /// Whether a decision reads a relation, by relation.
+    needed: Vec<bool>,
 }
 
 impl Policy {
@@ -115,7 +117,10 @@ impl Policy {
         let schema = Schema::of(&program);
         let engine = Engine::new(&program, &schema.session_facts());
         let roots = Roots::of(&program);
-        Self { program, engine, schema, roots }
+        let mut read = roots.relations();
+        read.extend(program.decision_rules.iter().map(|rule| rule.fired));
+        let needed = program.needed(&read);
+        Self { program, engine, schema, roots, needed }
     }
 
     /// The checked program.
@@ -407,6 +412,8 @@ impl Monitor {
     fn rows_of(&mut self, check: &Check<'_>, relations: &[RelationId]) -> Result<Vec<Rows>, EvalError> {
         let roots = self.policy.roots.relations();
         self.begin();
+        let needed = self.program().needed(relations);
+        self.project(&needed);
         self.show(&check.current);
         self.feed(&roots)?;
         let moment = self.database.moment();
@@ -418,9 +425,15 @@ impl Monitor {
         result
     }
 
-    /// Turns what is new in the session into facts.
+    /// Turns what is new in the session into facts, of the relations that decisions read.
     fn begin(&mut self) {
-        facts::project(&self.policy.schema, &self.graph, &mut self.database, &mut self.projected);
+        let policy = Arc::clone(&self.policy);
+        self.project(&policy.needed);
+    }
+
+    fn project(&mut self, needed: &[bool]) {
+        let schema = &self.policy.schema;
+        facts::project(schema, &self.graph, &mut self.database, &mut self.projected, needed);
     }
 
     /// Lets `Current` hold the records of the check, unless it does already.

@@ -34,7 +34,7 @@ mod vertex;
 
 pub(crate) use bytes::to_base64;
 pub(crate) use event::Purpose;
-pub use event::{Actions, Author, Event, FieldValue, Part, PartKind, ToolConfirmation};
+pub use event::{Actions, Author, Compaction, Event, FieldValue, Part, PartKind, ToolConfirmation};
 
 #[cfg(all(feature = "app", feature = "sqlite"))]
 pub(crate) use shape::DATABASE;

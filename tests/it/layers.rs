@@ -26,6 +26,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("shuck_ast", &["functor"]),
     ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
+    ("smallvec", &["lineage", "records"]),
     ("tempfile", &["store"]),
     ("url", &["functor"]),
 ];
