@@ -30,6 +30,7 @@ mod strict;
 mod time;
 mod turn;
 mod untagged;
+mod usual;
 mod vertex;
 
 pub(crate) use bytes::to_base64;

@@ -14,6 +14,7 @@ use crate::recording::fields::{Wrong, shown};
 use crate::recording::hidden;
 use crate::recording::mixed;
 use crate::recording::skim;
+use crate::recording::usual;
 use crate::recording::vertex;
 use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
 
@@ -181,6 +182,14 @@ impl Reading {
         self.places.reserve(events.min(MOST));
     }
 
+    /// Takes in one event from its text, the `index`th of its session; none where it is to be read as a tree.
+    pub(crate) fn take_text(&mut self, text: &str, index: usize) -> Option<Result<(), Wrong>> {
+        match self.manner.dialect {
+            Dialect::Adk if !self.early => usual::event(text, index).map(|event| self.settle(event)),
+            Dialect::Adk | Dialect::Rust | Dialect::Vertex => None,
+        }
+    }
+
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
         mixed::check(json, self.manner.dialect)?;
@@ -196,6 +205,11 @@ impl Reading {
             return Ok(());
         }
         let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
+        self.settle(event)
+    }
+
+    /// Sees what an event says about those before it, and keeps it.
+    fn settle(&mut self, event: Event) -> Result<(), Wrong> {
         if !self.hidden.is_empty() {
             hidden::reveal(&mut self.hidden, &event)?;
         }

@@ -70,6 +70,10 @@ fn slot(reading: &mut Reading, bytes: &[u8], slot: Slot, index: usize) -> Result
     if slot.unseparated {
         return Err(Flaw::unseparated(slot.span.start).wrong());
     }
+    let text = std::str::from_utf8(slot.span.of(bytes)).ok();
+    if let Some(taken) = text.and_then(|text| reading.take_text(text, index)) {
+        return taken;
+    }
     let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
     if let Some(text) = failure(&json) {
         return Err(Wrong::new(StopKind::BadShape, text));

@@ -9,7 +9,17 @@ const MILLISECONDS_ABOVE: i128 = 100_000_000_000;
 
 /// The time that a `timestamp` says; empty where it is absent or says none.
 pub(crate) fn time_of(value: Option<&Json>) -> String {
-    value.and_then(instant_of).map(|time| time.to_string()).unwrap_or_default()
+    value.and_then(instant_of).map(written).unwrap_or_default()
+}
+
+/// The time that a number says; empty where it says none.
+pub(crate) fn of_number(digits: &str) -> String {
+    from_number(digits).map(written).unwrap_or_default()
+}
+
+/// The time that a text says; empty where it says none.
+pub(crate) fn of_text(text: &str) -> String {
+    text.parse().map(written).unwrap_or_default()
 }
 
 /// The moment that a `timestamp` says.
@@ -20,6 +30,11 @@ pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
         Json::Object(_) => from_parts(value),
         Json::Null | Json::Bool(_) | Json::Array(_) => None,
     }
+}
+
+/// A moment as RFC 3339 in UTC.
+fn written(time: Timestamp) -> String {
+    time.to_string()
 }
 
 /// `{seconds, nanos}`, where the seconds may be a text of digits.
