@@ -18,6 +18,7 @@ mod order;
 mod plan;
 mod probe;
 mod prove;
+mod tally;
 mod tuples;
 
 pub use ancestry::RecordNames;
@@ -27,6 +28,7 @@ pub(crate) use prove::{Near, Place, Prover, Values, derived};
 
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
+pub use tally::{Costs, LiteralCost};
 
 use crate::source::Span;
 

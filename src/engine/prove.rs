@@ -31,6 +31,8 @@ pub(crate) type Place = (RelationId, Row);
 pub(crate) struct Near {
     /// Places in the body of the literals that hold, in the order in which they were tried.
     pub(crate) held: Vec<usize>,
+    /// The variables of the head that had their values before.
+    pub(crate) given: Vec<VariableId>,
     /// Place in the body of the literal that fails.
     pub(crate) failed: usize,
     /// What was seen there.
@@ -241,21 +243,23 @@ impl<'a> Prover<'a> {
         let Some(rule) = self.program.rules.get(id.0 as usize) else { return Ok(None) };
         let known: Vec<bool> = tuple.iter().map(Option::is_some).collect();
         let head = patterns(rule, &known);
-        let plan = planned(self.engine, self.program, &[(id, bound_by(&head))]).pop();
+        let given = bound_by(&head);
+        let plan = planned(self.engine, self.program, &[(id, given.clone())]).pop();
         let Some(plan) = plan else { return Ok(None) };
         let words: Vec<Word> = tuple.iter().map(|word| word.unwrap_or_default()).collect();
         let near = self.pass.view(rule.variables.len(), None, |join| {
             if !fit_all(join, &head, &words)? {
                 return Ok(None);
             }
-            let given = join.values.clone();
+            let start = join.values.clone();
             join.deepest = 0;
             if join.run(Run::new(&plan.steps, 0), &mut |_| Ok(()))? {
                 return Ok(None);
             }
             let depth = join.deepest;
-            join.values = given;
-            near_at(join, rule, &plan, depth)
+            join.values = start;
+            let near = near_at(join, rule, &plan, depth)?;
+            Ok(near.map(|near| Near { given, ..near }))
         });
         near
     }
@@ -529,7 +533,7 @@ fn near_at(join: &mut Join<'_>, rule: &Rule, plan: &Plan, depth: usize) -> Resul
     if let Step::Stage(_) = step {
         held.extend(places.iter().take_while(|&&place| place != failed));
     }
-    Ok(Some(Near { held, failed, seen, ways }))
+    Ok(Some(Near { held, given: Vec::new(), failed, seen, ways }))
 }
 
 fn aggregate_at(plan: &Plan, place: usize) -> Option<&AggregateStep> {
@@ -606,7 +610,8 @@ fn resettle(step: &mut Step, asked: &[Tuples], known: &[Tuples]) {
         | Step::AbsentLineage { .. }
         | Step::Filter(_)
         | Step::Match { .. }
-        | Step::Generate { .. } => {}
+        | Step::Generate { .. }
+        | Step::Counted(_) => {}
     }
 }
 

@@ -6,7 +6,7 @@ use crate::decision::{Decision, Verdict};
 use crate::engine::{Database, EvalError, Place, Prover, Values, derived};
 use crate::explain::path::path;
 use crate::explain::values::{
-    LONGEST, action_numbers, atom_text, conditions, is_told_elsewhere, shown, shown_word, site, variables,
+    LONGEST, action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word, site, variables,
     written,
 };
 use crate::explain::{Binding, Condition, Firing, Ground, Mention, Proof, Shown, Step, StepId, Subject};
@@ -231,7 +231,7 @@ impl Builder<'_, '_> {
             // An atom says more than what is compared within it.
             ground = own;
         }
-        let text = written(program, span);
+        let text = condition_text(program, rule, span, places);
         Ok(Condition { text, site: site(program, span), values: bindings, ground })
     }
 
