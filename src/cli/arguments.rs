@@ -45,9 +45,11 @@ pub(crate) enum Command {
     Decide(Decide),
     /// Show why a call was decided so: the rules that fired, with the values and records they rest on, or how near the
     /// others came
-    #[command(after_help = "Without --call or --seq: the last call that is not allowed, or else the last call.\n\n\
+    #[command(
+        after_help = "Without --call or --seq: the last call that is not allowed, or else the last call.\n\n\
                       Exit codes: 0 the call is allowed, 1 it is not, 2 there is no such call, or something is broken.\n\n\
-                      Example: gatelog explain --policy policy.dl --session session.json --call c1")]
+                      Example: gatelog explain --policy policy.dl --session session.json --call c1"
+    )]
     Explain(Explain),
     /// Show which recorded calls two policies decide differently, grouped by the rules that make the difference
     #[command(after_help = "OLD and NEW are policy files, or folders of .dl files.\n\n\
@@ -56,10 +58,12 @@ pub(crate) enum Command {
                       Example: gatelog diff old.dl new.dl recordings --allow-only-stricter")]
     Diff(Diff),
     /// Measure how long checks, appends and loads take, on your own policy and recordings
-    #[command(after_help = "Each check is timed as a replay makes it. Of the slowest, what their conditions looked at is \
+    #[command(
+        after_help = "Each check is timed as a replay makes it. Of the slowest, what their conditions looked at is \
                       counted in a further replay, so that counting costs no time.\n\n\
                       Exit codes: 0 measured, 2 broken policy or input, 3 no call was judged.\n\n\
-                      Example: gatelog bench --policy policy.dl recordings --runs 20")]
+                      Example: gatelog bench --policy policy.dl recordings --runs 20"
+    )]
     Bench(Bench),
     /// Show what recordings become: one line for each record
     #[command(after_help = "Example: gatelog records session.json")]

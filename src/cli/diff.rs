@@ -137,8 +137,7 @@ fn session(
     // Calls that the new policy stops and the old one let through.
     let mut stopped: Vec<RecordId> = Vec::new();
     for (number, old) in before {
-        let (Some(call), Some(new)) =
-            (monitor.graph().calls().get(number.0 as usize), after.remove(&number))
+        let (Some(call), Some(new)) = (monitor.graph().calls().get(number.0 as usize), after.remove(&number))
         else {
             continue;
         };

@@ -522,9 +522,9 @@ impl<'a> Pass<'a> {
     ) -> T {
         let windows = &mut self.windows;
         let mut limit = |relation: RelationId, row: Row| {
-            windows.get_mut(relation.0 as usize).map(|window| {
-                std::mem::replace(window, Window { stable: row, recent: row }).recent
-            })
+            windows
+                .get_mut(relation.0 as usize)
+                .map(|window| std::mem::replace(window, Window { stable: row, recent: row }).recent)
         };
         let before = below.and_then(|(relation, row)| Some((relation, limit(relation, row)?)));
         let answer = self.ask(variables, ask);

@@ -24,7 +24,7 @@ mod tuples;
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
 pub(crate) use join::SHOWN;
-pub(crate) use prove::{Near, Place, Prover, Values, derived};
+pub(crate) use prove::{Near, Place, Prover, derived};
 
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;

@@ -82,8 +82,12 @@ impl Costs {
                 sums.iter_mut().zip(own).for_each(|(sum, more)| *sum += more);
             }
         }
-        let rows = found.into_iter().map(|((rule, literal), [looked, tried, held])| {
-            LiteralCost { rule, literal, looked, tried, held }
+        let rows = found.into_iter().map(|((rule, literal), [looked, tried, held])| LiteralCost {
+            rule,
+            literal,
+            looked,
+            tried,
+            held,
         });
         let mut rows: Vec<LiteralCost> = rows.filter(|row| row.tried > 0).collect();
         rows.sort_by_key(|row| (std::cmp::Reverse((row.looked, row.tried)), row.rule, row.literal));

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::engine::{EvalError, Near};
 use crate::explain::proof::Builder;
-use crate::explain::values::{action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word, site, variables, written};
+use crate::explain::values::{
+    action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word, site,
+    variables, written,
+};
 use crate::explain::{Binding, Failed, Miss, Shown};
 use crate::program::{Atom, Comparison, Literal, Origin, Rule, RuleId, Term, VariableId};
 use crate::source::Span;
@@ -67,8 +70,7 @@ impl Builder<'_, '_> {
         let whole = groups.iter().find(|(_, places)| places.contains(&near.failed));
         let span = whole.map_or(literal.span(), |(span, _)| *span);
         let held = groups.iter().filter(|(_, places)| places.iter().all(|place| near.held.contains(place)));
-        let held =
-            held.map(|(span, places)| condition_text(program, rule, *span, places)).collect();
+        let held = held.map(|(span, places)| condition_text(program, rule, *span, places)).collect();
         let mut failed = self.failed(rule, literal, near, span, deep)?;
         if let Some((span, places)) = whole {
             failed.text = condition_text(program, rule, *span, places);
@@ -133,12 +135,7 @@ impl Builder<'_, '_> {
     }
 
     /// The columns of an atom whose values are known before it is tried.
-    fn known(
-        &mut self,
-        atom: &Atom,
-        values: &Vec<Word>,
-        bound: &BTreeSet<VariableId>,
-    ) -> Vec<Option<Word>> {
+    fn known(&mut self, atom: &Atom, values: &[Word], bound: &BTreeSet<VariableId>) -> Vec<Option<Word>> {
         let mut known = Vec::with_capacity(atom.terms.len());
         for term in &atom.terms {
             let mut read = BTreeSet::new();
@@ -161,10 +158,8 @@ impl Builder<'_, '_> {
         if matches!(origin, Some(Origin::Lineage(_)) | None) {
             return Ok(());
         }
-        let is_action = self
-            .program
-            .schema(atom.relation)
-            .is_some_and(|schema| ACTIONS.contains(&schema.name.as_str()));
+        let is_action =
+            self.program.schema(atom.relation).is_some_and(|schema| ACTIONS.contains(&schema.name.as_str()));
         if is_action {
             return Ok(());
         }
@@ -177,9 +172,8 @@ impl Builder<'_, '_> {
         failed.closest.sort();
         if closest.is_empty() && deep > 0 {
             let rules: Vec<RuleId> = self.prover.rules_of(atom.relation).to_vec();
-            let with_body = |id: &RuleId| {
-                self.program.rules.get(id.0 as usize).is_some_and(|rule| !rule.body.is_empty())
-            };
+            let with_body =
+                |id: &RuleId| self.program.rules.get(id.0 as usize).is_some_and(|rule| !rule.body.is_empty());
             let rules: Vec<RuleId> = rules.into_iter().filter(with_body).collect();
             if rules.is_empty() {
                 self.others(atom, failed);
@@ -260,9 +254,11 @@ impl Builder<'_, '_> {
             let database = self.database();
             let value = shown_word(&database.pool, &database.names, word, test.kind);
             let name = match term {
-                Term::Variable(id) => {
-                    rule.variables.get(id.0 as usize).map(|variable| variable.name.clone()).unwrap_or_default()
-                }
+                Term::Variable(id) => rule
+                    .variables
+                    .get(id.0 as usize)
+                    .map(|variable| variable.name.clone())
+                    .unwrap_or_default(),
                 Term::Call(call) => written(self.program, call.span),
                 Term::Constant(_) | Term::Wildcard | Term::Construct(..) => continue,
             };

@@ -112,9 +112,9 @@ pub(crate) fn conditions(rule: &Rule) -> Vec<(Span, Vec<usize>)> {
 /// A condition as written, on one line; a negated atom's place is that of the atom.
 pub(crate) fn condition_text(program: &Program, rule: &Rule, span: Span, places: &[usize]) -> String {
     let negative = places.iter().any(|&place| {
-        rule.body.get(place).is_some_and(|literal| {
-            matches!(literal, Literal::Negative(_)) && literal.span() == span
-        })
+        rule.body
+            .get(place)
+            .is_some_and(|literal| matches!(literal, Literal::Negative(_)) && literal.span() == span)
     });
     let text = written(program, span);
     if negative && !text.starts_with('!') { format!("!{text}") } else { text }

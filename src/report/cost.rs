@@ -59,7 +59,13 @@ pub fn text(rows: &[CostRow], full: bool) -> String {
     out.push_str(&format!("  {:>8}  {:>8}  {:>8}  condition\n", "looked", "tried", "held"));
     let most = if full { usize::MAX } else { LINES };
     for row in rows.iter().take(most) {
-        out.push_str(&format!("  {:>8}  {:>8}  {:>8}  {}\n", row.looked, row.tried, row.held, described(row)));
+        out.push_str(&format!(
+            "  {:>8}  {:>8}  {:>8}  {}\n",
+            row.looked,
+            row.tried,
+            row.held,
+            described(row)
+        ));
     }
     if rows.len() > most {
         out.push_str(&format!("  and {} more (--full shows all)\n", rows.len() - most));

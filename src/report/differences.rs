@@ -1,5 +1,7 @@
 //! What two policies decide differently.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -83,15 +85,18 @@ impl Differences {
     }
 
     /// Differences of the same verdicts for the same rules, those that let more through first.
-    fn groups(&self) -> Vec<((bool, Verdict, Verdict, String), Vec<&Difference>)> {
-        let mut groups = std::collections::BTreeMap::<_, Vec<&Difference>>::new();
+    fn groups(&self) -> BTreeMap<Group, Vec<&Difference>> {
+        let mut groups = BTreeMap::<Group, Vec<&Difference>>::new();
         for one in &self.all {
             let key = (one.is_stricter(), one.old.verdict, one.new.verdict, one.rules().join(", "));
             groups.entry(key).or_default().push(one);
         }
-        groups.into_iter().collect()
+        groups
     }
 }
+
+/// Whether the new policy is stricter, both verdicts, and the rules.
+type Group = (bool, Verdict, Verdict, String);
 
 /// The differences for people, grouped by rule.
 #[must_use]

@@ -42,7 +42,9 @@ impl Times {
     #[must_use]
     pub fn buckets(&self) -> Vec<(u64, usize)> {
         let power = |time: Duration| nanoseconds(time).max(1).ilog2() + 1;
-        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else { return Vec::new() };
+        let (Some(&first), Some(&last)) = (self.sorted.first(), self.sorted.last()) else {
+            return Vec::new();
+        };
         let mut rest = self.sorted.as_slice();
         let mut buckets = Vec::new();
         for power in power(first)..=power(last) {

@@ -167,8 +167,7 @@ impl<'p> Tree<'p> {
             told || !matches!(condition.ground, Ground::Request | Ground::Session)
         };
         let all = depth == 0 || self.detail == Detail::Full;
-        let conditions: Vec<_> =
-            step.conditions.iter().filter(|condition| all || plain(condition)).collect();
+        let conditions: Vec<_> = step.conditions.iter().filter(|condition| all || plain(condition)).collect();
         let count = conditions.len();
         for (at, condition) in conditions.into_iter().enumerate().rev() {
             open.push(Item::Condition(condition, indent.to_owned(), at + 1 == count, depth));
@@ -197,7 +196,10 @@ impl<'p> Tree<'p> {
             Ground::Absent(what) => line.push_str(&format!("  (there is no {})", visible(what))),
             Ground::Open(why) => line.push_str(&format!("  ({})", visible(why))),
             Ground::Rows(count, rows) => {
-                line.push_str(&format!("  ({})", counted(usize::try_from(*count).unwrap_or(usize::MAX), "row")));
+                line.push_str(&format!(
+                    "  ({})",
+                    counted(usize::try_from(*count).unwrap_or(usize::MAX), "row")
+                ));
                 after.extend(self.rows(rows, *count, &below));
             }
             Ground::Path(_) => {}
@@ -237,7 +239,9 @@ impl<'p> Tree<'p> {
         let (end, skipped) = self.end_of_chain(id);
         if skipped > 0 {
             let (name, steps) = (visible(&step.relation), counted(skipped, "step"));
-            after.push(Item::Line(format!("{below}… {steps} of `{name}` between (--full shows them), down to")));
+            after.push(Item::Line(format!(
+                "{below}… {steps} of `{name}` between (--full shows them), down to"
+            )));
         }
         if depth >= DEEPEST && self.detail == Detail::Short {
             after.push(Item::Line(format!("{below}… (--full shows what it rests on)")));
@@ -384,8 +388,13 @@ impl<'p> Tree<'p> {
                 self.line(&format!("{}: {}", reason.kind.name(), visible(&reason.text)));
             }
         }
-        let suggestions: BTreeSet<&str> =
-            proof.decision.reasons.iter().flat_map(|reason| &reason.suggestions).map(String::as_str).collect();
+        let suggestions: BTreeSet<&str> = proof
+            .decision
+            .reasons
+            .iter()
+            .flat_map(|reason| &reason.suggestions)
+            .map(String::as_str)
+            .collect();
         if !suggestions.is_empty() {
             self.line("");
         }
