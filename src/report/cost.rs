@@ -37,6 +37,10 @@ pub fn rows(program: &Program, costs: &[LiteralCost]) -> Vec<CostRow> {
     let row = |cost: &LiteralCost| {
         let rule = program.rules.get(cost.rule.0 as usize)?;
         let span = rule.body.get(cost.literal).map_or(rule.span, Literal::span);
+        // What the checker put between a decision rule and its relation is no condition of the author's.
+        if span == rule.span && !rule.body.is_empty() {
+            return None;
+        }
         let written = |span| program.sources.text(span).split_whitespace().collect::<Vec<_>>().join(" ");
         Some(CostRow {
             text: written(span),
