@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use crate::decision::{self, Decision, Judged, Question, ReasonKind, Roots, Subject, Verdict};
-use crate::engine::{Budget, Database, Engine, EvalError, Progress, Prover};
+use crate::engine::{Budget, Costs, Database, Engine, EvalError, Progress, Prover};
 use crate::explain::{self, Proof};
 use crate::facts::{self, Asked, Message, Projected, Schema};
 use crate::lineage::RecordId;
 use crate::program::types::Datum;
-use crate::program::{Program, RelationId};
+use crate::program::{DecisionKind, Program, RelationId};
 use crate::recording::{Event, Parts, Stop};
 use crate::records::agents::Agents;
 use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
@@ -121,6 +121,15 @@ impl Policy {
         read.extend(program.decision_rules.iter().map(|rule| rule.fired));
         let needed = program.needed(&read);
         Self { program, engine, schema, roots, needed }
+    }
+
+    /// The same policy with counters in its rules: what checks under it look at is read from the [`Costs`]. It decides alike,
+    /// and counting makes it somewhat slower; a policy without counters does not pay for them.
+    #[must_use]
+    pub fn counted(&self) -> (Self, Costs) {
+        let (engine, costs) = self.engine.counted();
+        let (program, schema, roots) = (self.program.clone(), self.schema.clone(), self.roots.clone());
+        (Self { program, engine, schema, roots }, costs)
     }
 
     /// The checked program.
@@ -329,12 +338,15 @@ impl Monitor {
         let decision = decision::decide(&mut judged, &check.questions)?.into_iter().next();
         let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
         let not_allowed = decision.reasons.iter().any(|reason| reason.kind == ReasonKind::NotAllowed);
-        let concerned = match check.questions.first() {
-            Some(question) if not_allowed => {
-                decision::concerning(program, question, &mut self.database.cache)
+        let allows = program.decision_rules.iter().enumerate();
+        let allows = allows.filter(|(_, rule)| not_allowed && rule.kind == DecisionKind::Allow);
+        let mut concerned: Vec<usize> = allows.map(|(number, _)| number).collect();
+        if let Some(question) = check.questions.first() {
+            let nearer = decision::concerning(program, question, &mut self.database.cache);
+            if !nearer.is_empty() && not_allowed {
+                concerned = nearer;
             }
-            Some(_) | None => Vec::new(),
-        };
+        }
         let graph = &self.graph;
         let asked = explain::Asked { program, schema: &policy.schema, graph, current, index: 0 };
         let prover = Prover::new(&policy.engine, program, &mut self.database, lineage, budget);

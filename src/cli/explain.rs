@@ -17,6 +17,7 @@ use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::Recording;
 use crate::records::CallNumber;
 use crate::replay::{Turn, walk};
+use crate::report::cost::{self, CostRow};
 use crate::report::json::FileError;
 use crate::report::proof::{Detail, text};
 use crate::report::proof_graph::{Drawing, graph};
@@ -34,19 +35,37 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
+    if flags.cost && matches!(flags.format, ProofFormat::Dot | ProofFormat::Mermaid) {
+        console.say("error: costs are printed as text or json\n");
+        return Exit::Broken;
+    }
     let explained = session(flags, console).and_then(|(settings, recording)| {
         let chosen = chosen(flags, &policy, &settings, &recording)?;
         if !quiet {
             console.say(&chosen.aside);
         }
+        if flags.cost {
+            let cost = cost_of(&policy, settings, &recording, &chosen.name).map_err(|no| unknown(flags, no));
+            return cost.map(Explained::Cost);
+        }
         let mut monitor = Monitor::new(Arc::clone(&policy), settings);
         at_call(&mut monitor, &recording, &chosen.name, Moment::LastJudged, &mut |monitor, call| {
             monitor.explain(call)
         })
+        .map(|proof| Explained::Proof(Box::new(proof)))
         .map_err(|no| unknown(flags, no))
     });
     match explained {
-        Ok(proof) => {
+        Ok(Explained::Cost(rows)) => {
+            if !quiet {
+                console.print(&match audience {
+                    Audience::Machines => cost::document(&rows),
+                    Audience::People => cost::text(&rows, flags.full),
+                });
+            }
+            Exit::Done
+        }
+        Ok(Explained::Proof(proof)) => {
             if !quiet {
                 console.print(&printed(flags, &policy, &proof, console));
             }
@@ -54,6 +73,29 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
         }
         Err(error) => policy::report_file(&error, audience, console),
     }
+}
+
+/// What is printed.
+enum Explained {
+    Proof(Box<Proof>),
+    Cost(Vec<CostRow>),
+}
+
+/// What judging the call looks at, in a session that is judged with counters from its beginning.
+fn cost_of(
+    policy: &Policy,
+    settings: Settings,
+    recording: &Recording,
+    name: &CallName,
+) -> Result<Vec<CostRow>, NoCall> {
+    let (counted, costs) = policy.counted();
+    let mut monitor = Monitor::new(Arc::new(counted), settings);
+    at_call(&mut monitor, recording, name, Moment::LastJudged, &mut |monitor, call| {
+        // What went before belongs to others, and the replay itself judges the call after this.
+        drop(costs.take());
+        drop(monitor.judge_call(call));
+        cost::rows(policy.program(), &costs.take())
+    })
 }
 
 fn printed(flags: &Explain, policy: &Policy, proof: &Proof, console: &Console<'_>) -> String {

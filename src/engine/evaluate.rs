@@ -12,18 +12,18 @@ use crate::program::{LineageRelation, Literal, Origin, Program, RelationId, Rule
 use crate::value::{ConstructorId, Pool, Word};
 
 /// A program that is ready to run: the plans of its rules, and which of its relations are kept between checks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Engine {
     /// The widths and indexes of the relations, to start a database from.
     pub(crate) shapes: Vec<Shape>,
     /// The texts and values of the program, with room for those of a session.
     pool: Pool,
     /// For each rule the plans of a first round: all rows of everything.
-    first: Vec<Plan>,
+    pub(crate) first: Vec<Plan>,
     /// For a rule that can either walk all ancestors or look records up among them: the plan that looks them up.
-    around: Vec<Option<Plan>>,
+    pub(crate) around: Vec<Option<Plan>>,
     /// For each rule the plans of later rounds, one for each atom whose relation can grow.
-    later: Vec<Vec<Plan>>,
+    pub(crate) later: Vec<Vec<Plan>>,
     /// Whether a relation depends on session facts alone and only grows, by relation.
     pub(crate) session: Vec<bool>,
     /// For each rule its plan with the variables of the head given, made where the first proof is asked for.
@@ -41,7 +41,7 @@ pub struct Engine {
 /// Texts and compound values of a session for which room is made at its beginning.
 const SESSION_VALUES: usize = 512;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Shape {
     arity: usize,
     indexes: Vec<Vec<usize>>,
@@ -522,9 +522,9 @@ impl<'a> Pass<'a> {
     ) -> T {
         let windows = &mut self.windows;
         let mut limit = |relation: RelationId, row: Row| {
-            windows.get_mut(relation.0 as usize).map(|window| {
-                std::mem::replace(window, Window { stable: row, recent: row }).recent
-            })
+            windows
+                .get_mut(relation.0 as usize)
+                .map(|window| std::mem::replace(window, Window { stable: row, recent: row }).recent)
         };
         let before = below.and_then(|(relation, row)| Some((relation, limit(relation, row)?)));
         let answer = self.ask(variables, ask);

@@ -18,15 +18,17 @@ mod order;
 mod plan;
 mod probe;
 mod prove;
+mod tally;
 mod tuples;
 
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
 pub(crate) use join::SHOWN;
-pub(crate) use prove::{Near, Place, Prover, Values, derived};
+pub(crate) use prove::{Near, Place, Prover, derived};
 
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
+pub use tally::{Costs, LiteralCost};
 
 use crate::source::Span;
 

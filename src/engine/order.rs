@@ -506,7 +506,7 @@ fn binds(step: &Step, into: &mut Vec<VariableId>) {
     match step {
         Step::Scan { patterns, .. } => patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
         Step::Lineage { patterns, .. } => patterns.iter().for_each(|pattern| pattern_binds(pattern, into)),
-        Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) => {}
+        Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) | Step::Counted(_) => {}
         Step::Match { pattern, .. } | Step::Generate { pattern, .. } => pattern_binds(pattern, into),
         Step::Aggregate(step) => {
             pattern_binds(&step.result, into);

@@ -1,3 +1,4 @@
+use crate::engine::tally::Counter;
 use crate::engine::tuples::IndexId;
 use crate::program::{Aggregate, Call, Comparison, LineageRelation, RelationId, RuleId, Term, VariableId};
 use crate::value::ConstructorId;
@@ -56,6 +57,8 @@ pub(crate) enum Step {
     Generate { call: Call, pattern: Pattern },
     /// For each result of an aggregate (one, or one for each witness).
     Aggregate(Box<AggregateStep>),
+    /// Counts what the steps from here on look at; see `tally`.
+    Counted(Counter),
     /// All of these, none before the other: each may raise an evaluation error, and none hides another's.
     Stage(Vec<Self>),
 }

@@ -15,9 +15,7 @@ use crate::engine::plan::{Access, AggregateStep, Pattern, Plan, Step};
 use crate::engine::tuples::{Row, Tuples};
 use crate::engine::{Budget, Database, Engine, EvalError};
 use crate::lineage::Lineage;
-use crate::program::{
-    Atom, Literal, Origin, Program, RelationId, Rule, RuleId, Stratum, Term, VariableId,
-};
+use crate::program::{Atom, Literal, Origin, Program, RelationId, Rule, RuleId, Stratum, Term, VariableId};
 use crate::value::Word;
 
 /// Values of a rule's variables.
@@ -31,6 +29,8 @@ pub(crate) type Place = (RelationId, Row);
 pub(crate) struct Near {
     /// Places in the body of the literals that hold, in the order in which they were tried.
     pub(crate) held: Vec<usize>,
+    /// The variables of the head that had their values before.
+    pub(crate) given: Vec<VariableId>,
     /// Place in the body of the literal that fails.
     pub(crate) failed: usize,
     /// What was seen there.
@@ -106,17 +106,13 @@ impl<'a> Prover<'a> {
 
     /// A rule and values of its variables that derive the tuple. None where no rule of the relation does.
     pub(crate) fn step(&mut self, place: Place) -> Result<Option<(RuleId, Values)>, EvalError> {
-        let (relation, row) = place;
-        let stratum = self.program.strata.iter().position(|stratum| stratum.relations.contains(&relation));
-        let stratum = stratum.and_then(|at| Some((at, self.program.strata.get(at)?)));
-        let recursive = stratum.filter(|(_, stratum)| stratum.recursive);
-        let below = match recursive {
-            Some((at, stratum)) if stratum.relations.len() > 1 => return self.step_among(at, stratum, place),
-            Some(_) => Some((relation, row)),
-            None => None,
-        };
+        let recursive = self.recursive(place.0);
+        if let Some((at, stratum)) = recursive.filter(|(_, stratum)| stratum.relations.len() > 1) {
+            return self.step_among(at, stratum, place);
+        }
+        let below = self.below(place);
         let tuple = self.tuple(place).to_vec();
-        for rule in self.rules_of(relation).to_vec() {
+        for rule in self.rules_of(place.0).to_vec() {
             if let Some(values) = self.way(rule, &tuple, below)? {
                 return Ok(Some((rule, values)));
             }
@@ -128,13 +124,19 @@ impl<'a> Prover<'a> {
         }
     }
 
+    /// The stratum of a relation, if it reads itself.
+    fn recursive(&self, relation: RelationId) -> Option<(usize, &'a Stratum)> {
+        let strata = self.program.strata.iter().enumerate();
+        strata.into_iter().find(|(_, stratum)| stratum.recursive && stratum.relations.contains(&relation))
+    }
+
+    /// Where the step of a tuple may use only those that stand before it in its relation: the tuple itself.
+    pub(crate) fn below(&self, place: Place) -> Option<Place> {
+        self.recursive(place.0).filter(|(_, stratum)| stratum.relations.len() == 1).map(|_| place)
+    }
+
     /// The first way in which a rule derives a tuple.
-    fn way(
-        &mut self,
-        id: RuleId,
-        tuple: &[Word],
-        below: Option<Place>,
-    ) -> Result<Option<Values>, EvalError> {
+    fn way(&mut self, id: RuleId, tuple: &[Word], below: Option<Place>) -> Result<Option<Values>, EvalError> {
         let Some(rule) = self.program.rules.get(id.0 as usize) else { return Ok(None) };
         let (engine, program) = (self.engine, self.program);
         let plans = engine.proofs.get_or_init(|| plans(engine, program));
@@ -167,35 +169,38 @@ impl<'a> Prover<'a> {
         let Some(tuples) = self.relation(relation) else { return Ok(None) };
         let end = below.filter(|(limited, _)| *limited == relation).map_or(tuples.len(), |(_, row)| row);
         let bound: Vec<bool> = atom.terms.iter().map(|term| !has_wildcard(term)).collect();
-        self.pass.view(values.len(), None, |join| {
-            join.values.clone_from_slice(values);
-            let relations = join.relations;
-            let Some(tuples) = relations.get(relation.0 as usize) else { return Ok(None) };
-            let terms: Vec<Pattern> = atom.terms.iter().map(settled).collect();
-            let key = tuples.narrowest(&bound);
-            let (mut next, index) = match key {
-                Some((index, columns)) => {
-                    let mut key = Vec::with_capacity(columns.len());
-                    for &column in columns {
-                        key.extend(atom.terms.get(column).map(|term| join.term(term)).transpose()?.flatten());
+        self.pass
+            .view(values.len(), None, |join| {
+                join.values.clone_from_slice(values);
+                let relations = join.relations;
+                let Some(tuples) = relations.get(relation.0 as usize) else { return Ok(None) };
+                let terms: Vec<Pattern> = atom.terms.iter().map(settled).collect();
+                let key = tuples.narrowest(&bound);
+                let (mut next, index) = match key {
+                    Some((index, columns)) => {
+                        let mut key = Vec::with_capacity(columns.len());
+                        for &column in columns {
+                            key.extend(
+                                atom.terms.get(column).map(|term| join.term(term)).transpose()?.flatten(),
+                            );
+                        }
+                        (tuples.first(index, &key, end), Some(index))
                     }
-                    (tuples.first(index, &key, end), Some(index))
-                }
-                None => (Some(0).filter(|&row| row < end), None),
-            };
-            while let Some(row) = next {
-                join.meter.step(relation)?;
-                if fit_all(join, &terms, tuples.row(row))? {
-                    return Ok(Some((relation, row)));
-                }
-                next = match index {
-                    Some(index) => tuples.following(index, row),
-                    None => Some(row + 1).filter(|&row| row < end),
+                    None => (Some(0).filter(|&row| row < end), None),
                 };
-            }
-            Ok(None)
-        })
-        .map_err(spent)
+                while let Some(row) = next {
+                    join.meter.step(relation)?;
+                    if fit_all(join, &terms, tuples.row(row))? {
+                        return Ok(Some((relation, row)));
+                    }
+                    next = match index {
+                        Some(index) => tuples.following(index, row),
+                        None => Some(row + 1).filter(|&row| row < end),
+                    };
+                }
+                Ok(None)
+            })
+            .map_err(spent)
     }
 
     /// How many rows an aggregate (by its place in the body) counts, and the values of the rule's variables in the first
@@ -233,31 +238,28 @@ impl<'a> Prover<'a> {
 
     /// How near a rule comes to a tuple of which some columns are known. None where it derives one, or where its head
     /// does not fit.
-    pub(crate) fn nearest(
-        &mut self,
-        id: RuleId,
-        tuple: &[Option<Word>],
-    ) -> Result<Option<Near>, EvalError> {
+    pub(crate) fn nearest(&mut self, id: RuleId, tuple: &[Option<Word>]) -> Result<Option<Near>, EvalError> {
         let Some(rule) = self.program.rules.get(id.0 as usize) else { return Ok(None) };
         let known: Vec<bool> = tuple.iter().map(Option::is_some).collect();
         let head = patterns(rule, &known);
-        let plan = planned(self.engine, self.program, &[(id, bound_by(&head))]).pop();
+        let given = bound_by(&head);
+        let plan = planned(self.engine, self.program, &[(id, given.clone())]).pop();
         let Some(plan) = plan else { return Ok(None) };
         let words: Vec<Word> = tuple.iter().map(|word| word.unwrap_or_default()).collect();
-        let near = self.pass.view(rule.variables.len(), None, |join| {
+        self.pass.view(rule.variables.len(), None, |join| {
             if !fit_all(join, &head, &words)? {
                 return Ok(None);
             }
-            let given = join.values.clone();
+            let start = join.values.clone();
             join.deepest = 0;
             if join.run(Run::new(&plan.steps, 0), &mut |_| Ok(()))? {
                 return Ok(None);
             }
             let depth = join.deepest;
-            join.values = given;
-            near_at(join, rule, &plan, depth)
-        });
-        near
+            join.values = start;
+            let near = near_at(join, rule, &plan, depth)?;
+            Ok(near.map(|near| Near { given, ..near }))
+        })
     }
 
     /// The tuples of a relation that agree with most of the known columns, with one at least, and how many agree so.
@@ -484,7 +486,9 @@ fn has_wildcard(term: &Term) -> bool {
 
 /// Looks at what fails at a depth of a plan.
 fn near_at(join: &mut Join<'_>, rule: &Rule, plan: &Plan, depth: usize) -> Result<Option<Near>, EvalError> {
-    let (Some(step), Some(before)) = (plan.steps.get(depth), plan.steps.get(..depth)) else { return Ok(None) };
+    let (Some(step), Some(before)) = (plan.steps.get(depth), plan.steps.get(..depth)) else {
+        return Ok(None);
+    };
     let places = plan.literals.get(depth).map_or(&[][..], Vec::as_slice);
     let mut held: Vec<usize> = plan.literals.iter().take(depth).flatten().copied().collect();
     let (mut failed, mut seen, mut ways) = (None, Vec::<Seen>::new(), 0);
@@ -529,7 +533,7 @@ fn near_at(join: &mut Join<'_>, rule: &Rule, plan: &Plan, depth: usize) -> Resul
     if let Step::Stage(_) = step {
         held.extend(places.iter().take_while(|&&place| place != failed));
     }
-    Ok(Some(Near { held, failed, seen, ways }))
+    Ok(Some(Near { held, given: Vec::new(), failed, seen, ways }))
 }
 
 fn aggregate_at(plan: &Plan, place: usize) -> Option<&AggregateStep> {
@@ -606,7 +610,8 @@ fn resettle(step: &mut Step, asked: &[Tuples], known: &[Tuples]) {
         | Step::AbsentLineage { .. }
         | Step::Filter(_)
         | Step::Match { .. }
-        | Step::Generate { .. } => {}
+        | Step::Generate { .. }
+        | Step::Counted(_) => {}
     }
 }
 

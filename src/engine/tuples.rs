@@ -107,8 +107,7 @@ impl Tuples {
 
     /// Of the indexes whose columns are all bound, the one with most of them, and its columns.
     pub(crate) fn narrowest(&self, bound: &[bool]) -> Option<(IndexId, &[usize])> {
-        let usable =
-            |index: &&Index| index.columns.iter().all(|&column| bound.get(column) == Some(&true));
+        let usable = |index: &&Index| index.columns.iter().all(|&column| bound.get(column) == Some(&true));
         let numbered = self.indexes.iter().enumerate().filter(|(_, index)| usable(index));
         let best = numbered.max_by_key(|(_, index)| index.columns.len());
         best.map(|(number, index)| (IndexId(number), &*index.columns))

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::engine::{EvalError, Near};
 use crate::explain::proof::Builder;
-use crate::explain::values::{action_numbers, atom_text, conditions, is_told_elsewhere, shown, shown_word, site, variables, written};
+use crate::explain::values::{
+    action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word, site,
+    variables, written,
+};
 use crate::explain::{Binding, Failed, Miss, Shown};
-use crate::program::{Atom, Comparison, Literal, Origin, Rule, RuleId, Term};
+use crate::program::{Atom, Comparison, Literal, Origin, Rule, RuleId, Term, VariableId};
 use crate::source::Span;
 use crate::value::Word;
 
@@ -14,6 +17,8 @@ use crate::value::Word;
 const DEEPEST: usize = 4;
 /// Tuples that are nearly the missing one, and rules that could derive it.
 const MOST: usize = 3;
+/// Tuples of a relation that are listed where none is near.
+const LISTED: usize = 6;
 /// Relations that say which action is meant.
 const ACTIONS: [&str; 3] = ["Actions", "IsTool", "IsToolCall"];
 
@@ -65,8 +70,11 @@ impl Builder<'_, '_> {
         let whole = groups.iter().find(|(_, places)| places.contains(&near.failed));
         let span = whole.map_or(literal.span(), |(span, _)| *span);
         let held = groups.iter().filter(|(_, places)| places.iter().all(|place| near.held.contains(place)));
-        let held = held.map(|(span, _)| written(program, *span)).collect();
-        let failed = self.failed(rule, literal, near, span, deep)?;
+        let held = held.map(|(span, places)| condition_text(program, rule, *span, places)).collect();
+        let mut failed = self.failed(rule, literal, near, span, deep)?;
+        if let Some((span, places)) = whole {
+            failed.text = condition_text(program, rule, *span, places);
+        }
         let elsewhere = matches!(literal, Literal::Positive(atom)
             if program.schema(atom.relation).is_some_and(|schema| ACTIONS.contains(&schema.name.as_str())));
         let relation = program.schema(rule.head.relation).map_or("", |schema| schema.name.as_str());
@@ -101,9 +109,10 @@ impl Builder<'_, '_> {
         let Some(first) = near.seen.first().cloned() else { return Ok(failed) };
         match literal {
             Literal::Positive(atom) => {
-                let bound: BTreeSet<_> =
-                    near.held.iter().filter_map(|&place| rule.body.get(place)).flat_map(variables).collect();
-                let known = self.known(rule, atom, &first.values, &bound);
+                let held = near.held.iter().filter_map(|&place| rule.body.get(place));
+                let mut bound: BTreeSet<_> = held.flat_map(variables).collect();
+                bound.extend(&near.given);
+                let known = self.known(atom, &first.values, &bound);
                 let text = atom_text(program, self.database(), atom, &known);
                 failed.what = format!("there is no {text}");
                 self.around(atom, &known, deep, &mut failed)?;
@@ -126,19 +135,12 @@ impl Builder<'_, '_> {
     }
 
     /// The columns of an atom whose values are known before it is tried.
-    fn known(
-        &mut self,
-        rule: &Rule,
-        atom: &Atom,
-        values: &Vec<Word>,
-        bound: &BTreeSet<crate::program::VariableId>,
-    ) -> Vec<Option<Word>> {
-        let given = action_numbers(self.program, rule);
+    fn known(&mut self, atom: &Atom, values: &[Word], bound: &BTreeSet<VariableId>) -> Vec<Option<Word>> {
         let mut known = Vec::with_capacity(atom.terms.len());
         for term in &atom.terms {
             let mut read = BTreeSet::new();
             term.variables(&mut read);
-            let all = read.iter().all(|variable| bound.contains(variable) || given.contains(variable));
+            let all = read.iter().all(|variable| bound.contains(variable));
             known.push(if all { self.prover.word(term, values) } else { None });
         }
         known
@@ -156,10 +158,8 @@ impl Builder<'_, '_> {
         if matches!(origin, Some(Origin::Lineage(_)) | None) {
             return Ok(());
         }
-        let is_action = self
-            .program
-            .schema(atom.relation)
-            .is_some_and(|schema| ACTIONS.contains(&schema.name.as_str()));
+        let is_action =
+            self.program.schema(atom.relation).is_some_and(|schema| ACTIONS.contains(&schema.name.as_str()));
         if is_action {
             return Ok(());
         }
@@ -172,13 +172,28 @@ impl Builder<'_, '_> {
         failed.closest.sort();
         if closest.is_empty() && deep > 0 {
             let rules: Vec<RuleId> = self.prover.rules_of(atom.relation).to_vec();
-            let with_body = |id: &RuleId| {
-                self.program.rules.get(id.0 as usize).is_some_and(|rule| !rule.body.is_empty())
-            };
+            let with_body =
+                |id: &RuleId| self.program.rules.get(id.0 as usize).is_some_and(|rule| !rule.body.is_empty());
             let rules: Vec<RuleId> = rules.into_iter().filter(with_body).collect();
+            if rules.is_empty() {
+                self.others(atom, failed);
+            }
             failed.inner.extend(self.nearest(&rules, known, deep - 1)?);
         }
         Ok(())
+    }
+
+    /// Some of the tuples that the policy states for a relation.
+    fn others(&mut self, atom: &Atom, failed: &mut Failed) {
+        let database = self.database();
+        let tuples: Vec<Vec<Option<Word>>> = database
+            .tuples(atom.relation)
+            .take(LISTED + 1)
+            .map(|tuple| tuple.iter().copied().map(Some).collect())
+            .collect();
+        let texts = tuples.iter().take(LISTED).map(|words| atom_text(self.program, database, atom, words));
+        failed.closest.extend(texts);
+        failed.closest.extend((tuples.len() > LISTED).then(|| "…".to_owned()));
     }
 
     fn mention_all(&mut self, atom: &Atom, tuple: &[Word]) {
@@ -199,11 +214,6 @@ impl Builder<'_, '_> {
             let mut told = action_numbers(self.program, rule);
             if let Literal::Test(test) = literal {
                 self.sides_seen(rule, test, seen.sides, &mut row);
-            } else {
-                let own = variables(literal);
-                let bound: BTreeSet<_> = held.iter().flat_map(|literal| variables(literal)).collect();
-                told.extend(own.difference(&bound));
-                self.bind(rule, literal, &seen.values, &mut told, &mut row);
             }
             // Which records these values come from.
             for literal in &held {
@@ -244,9 +254,11 @@ impl Builder<'_, '_> {
             let database = self.database();
             let value = shown_word(&database.pool, &database.names, word, test.kind);
             let name = match term {
-                Term::Variable(id) => {
-                    rule.variables.get(id.0 as usize).map(|variable| variable.name.clone()).unwrap_or_default()
-                }
+                Term::Variable(id) => rule
+                    .variables
+                    .get(id.0 as usize)
+                    .map(|variable| variable.name.clone())
+                    .unwrap_or_default(),
                 Term::Call(call) => written(self.program, call.span),
                 Term::Constant(_) | Term::Wildcard | Term::Construct(..) => continue,
             };

@@ -45,7 +45,8 @@ mod tests {
         }
         let context = lineage.extend(ContextId::EMPTY, &[RecordId(2), RecordId(3)]);
         let call = lineage.push(context);
-        let way = |source: u32| path(&lineage, RecordId(source), &[call]).iter().map(|r| r.0).collect::<Vec<_>>();
+        let way =
+            |source: u32| path(&lineage, RecordId(source), &[call]).iter().map(|r| r.0).collect::<Vec<_>>();
         assert_eq!(way(3), [3, 4]);
         assert_eq!(way(2), [2, 4]);
         assert_eq!(way(0), [0, 1, 2, 4]);

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decision::{Decision, Verdict};
-use crate::engine::{Database, EvalError, Place, Prover, Values, derived};
+use crate::engine::{Database, EvalError, Place, Prover, derived};
 use crate::explain::path::path;
 use crate::explain::values::{
-    LONGEST, action_numbers, atom_text, conditions, is_told_elsewhere, shown, shown_word, site, variables,
-    written,
+    LONGEST, action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word,
+    site, variables, written,
 };
 use crate::explain::{Binding, Condition, Firing, Ground, Mention, Proof, Shown, Step, StepId, Subject};
 use crate::facts::Schema;
@@ -179,10 +179,13 @@ impl Builder<'_, '_> {
     }
 
     fn name(&self, relation: RelationId) -> String {
-        self.program.schema(relation).map(|schema| schema.name.clone()).unwrap_or_default()
+        let fired = self.program.decision_rules.iter().find(|rule| rule.fired == relation);
+        let written = fired.and_then(|rule| self.program.sources.text(rule.span).split('(').next());
+        let declared = || self.program.schema(relation).map_or("", |schema| schema.name.as_str());
+        written.map_or_else(declared, str::trim).to_owned()
     }
 
-    fn step(&mut self, id: RuleId, values: &Values, place: Place) -> Result<Step, EvalError> {
+    fn step(&mut self, id: RuleId, values: &[Word], place: Place) -> Result<Step, EvalError> {
         let program = self.program;
         let Some(rule) = program.rules.get(id.0 as usize) else {
             return Ok(self.unproved(place, "there is no such rule"));
@@ -205,7 +208,7 @@ impl Builder<'_, '_> {
     fn condition(
         &mut self,
         (id, rule): (RuleId, &Rule),
-        values: &Values,
+        values: &[Word],
         head: Place,
         (span, places): (Span, &[usize]),
         told: &mut BTreeSet<VariableId>,
@@ -231,7 +234,7 @@ impl Builder<'_, '_> {
             // An atom says more than what is compared within it.
             ground = own;
         }
-        let text = written(program, span);
+        let text = condition_text(program, rule, span, places);
         Ok(Condition { text, site: site(program, span), values: bindings, ground })
     }
 
@@ -240,7 +243,7 @@ impl Builder<'_, '_> {
         &mut self,
         rule: &Rule,
         literal: &Literal,
-        values: &Values,
+        values: &[Word],
         told: &mut BTreeSet<VariableId>,
         into: &mut Vec<Binding>,
     ) {
@@ -250,7 +253,9 @@ impl Builder<'_, '_> {
             else {
                 continue;
             };
-            if variable.name.is_empty() || is_told_elsewhere(self.program, variable.type_id) || !told.insert(id)
+            if variable.name.is_empty()
+                || is_told_elsewhere(self.program, variable.type_id)
+                || !told.insert(id)
             {
                 continue;
             }
@@ -265,7 +270,7 @@ impl Builder<'_, '_> {
     }
 
     /// The values of calls that are compared with something that is not simply their value.
-    fn sides(&mut self, test: &Comparison, span: Span, values: &Values, into: &mut Vec<Binding>) {
+    fn sides(&mut self, test: &Comparison, span: Span, values: &[Word], into: &mut Vec<Binding>) {
         let named = |term: &Term| matches!(term, Term::Variable(_));
         let constant = |term: &Term| matches!(term, Term::Constant(_));
         if test.operator == Operator::Equal
@@ -287,11 +292,11 @@ impl Builder<'_, '_> {
     }
 
     /// The words of an atom's terms; none for wildcards.
-    pub(crate) fn words(&mut self, atom: &Atom, values: &Values) -> Vec<Option<Word>> {
+    pub(crate) fn words(&mut self, atom: &Atom, values: &[Word]) -> Vec<Option<Word>> {
         atom.terms.iter().map(|term| self.prover.word(term, values)).collect()
     }
 
-    fn ground(&mut self, atom: &Atom, values: &Values, head: Place) -> Result<Ground, EvalError> {
+    fn ground(&mut self, atom: &Atom, values: &[Word], head: Place) -> Result<Ground, EvalError> {
         let origin = self.program.schema(atom.relation).map_or(Origin::Host, |schema| schema.origin);
         if let Origin::Lineage(relation) = origin {
             return Ok(self.lineage(relation, atom, values));
@@ -300,8 +305,7 @@ impl Builder<'_, '_> {
             return Ok(Ground::Request);
         }
         // A recursive step rests on tuples that were there before it.
-        let below = self.prover.find(head.0, &self.prover.tuple(head).to_vec());
-        let place = match self.prover.matched(atom, values, below)? {
+        let place = match self.prover.matched(atom, values, self.prover.below(head))? {
             Some(place) => Some(place),
             None => self.prover.matched(atom, values, None)?,
         };
@@ -340,7 +344,7 @@ impl Builder<'_, '_> {
         })
     }
 
-    fn lineage(&mut self, relation: LineageRelation, atom: &Atom, values: &Values) -> Ground {
+    fn lineage(&mut self, relation: LineageRelation, atom: &Atom, values: &[Word]) -> Ground {
         let words = self.words(atom, values);
         let names = &self.database().names;
         let record = |at: usize| {
@@ -364,7 +368,7 @@ impl Builder<'_, '_> {
         &mut self,
         (id, rule): (RuleId, &Rule),
         place: usize,
-        values: &Values,
+        values: &[Word],
         told: &BTreeSet<VariableId>,
     ) -> Result<Ground, EvalError> {
         let (count, first) = self.prover.counted(id, place, values, ROWS)?;
@@ -395,10 +399,7 @@ impl Builder<'_, '_> {
             elsewhere || lineage || session.contains(&id)
         };
         let needed = program.needed(&[relation]);
-        let plain = (0_u32..)
-            .zip(needed)
-            .filter(|(_, needed)| *needed)
-            .all(|(id, _)| !own(RelationId(id)));
+        let plain = (0_u32..).zip(needed).filter(|(_, needed)| *needed).all(|(id, _)| !own(RelationId(id)));
         self.plain.insert(relation, plain);
         plain
     }
@@ -434,7 +435,7 @@ impl Builder<'_, '_> {
         let span = self.program.schema(relation).map(|schema| schema.span);
         let Some(span) = span else { return String::new() };
         let terms = vec![Term::Constant(Word::symbol(name)), Term::Wildcard, Term::Wildcard];
-        let found = self.prover.matched(&Atom { relation, terms, span }, &Vec::new(), None);
+        let found = self.prover.matched(&Atom { relation, terms, span }, &[], None);
         let Ok(Some(place)) = found else { return String::new() };
         let tool = self.prover.tuple(place).get(1).copied().unwrap_or_default();
         self.database().pool.text(tool.as_symbol()).to_owned()

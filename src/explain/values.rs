@@ -109,6 +109,17 @@ pub(crate) fn conditions(rule: &Rule) -> Vec<(Span, Vec<usize>)> {
     grouped
 }
 
+/// A condition as written, on one line; a negated atom's place is that of the atom.
+pub(crate) fn condition_text(program: &Program, rule: &Rule, span: Span, places: &[usize]) -> String {
+    let negative = places.iter().any(|&place| {
+        rule.body
+            .get(place)
+            .is_some_and(|literal| matches!(literal, Literal::Negative(_)) && literal.span() == span)
+    });
+    let text = written(program, span);
+    if negative && !text.starts_with('!') { format!("!{text}") } else { text }
+}
+
 /// The variables of a literal; of an aggregate, those that are there outside of it.
 pub(crate) fn variables(literal: &Literal) -> BTreeSet<VariableId> {
     let mut found = BTreeSet::new();

@@ -161,8 +161,15 @@ impl<'p> Tree<'p> {
         if !step.fault.is_empty() {
             self.tree_line(&format!("{indent}└─ {}", visible(&step.fault)));
         }
-        let count = step.conditions.len();
-        for (at, condition) in step.conditions.iter().enumerate().rev() {
+        // Of a rule further down, what only repeats the request is left out.
+        let plain = |condition: &&Condition| {
+            let told = !condition.values.is_empty();
+            told || !matches!(condition.ground, Ground::Request | Ground::Session)
+        };
+        let all = depth == 0 || self.detail == Detail::Full;
+        let conditions: Vec<_> = step.conditions.iter().filter(|condition| all || plain(condition)).collect();
+        let count = conditions.len();
+        for (at, condition) in conditions.into_iter().enumerate().rev() {
             open.push(Item::Condition(condition, indent.to_owned(), at + 1 == count, depth));
         }
     }
@@ -189,13 +196,19 @@ impl<'p> Tree<'p> {
             Ground::Absent(what) => line.push_str(&format!("  (there is no {})", visible(what))),
             Ground::Open(why) => line.push_str(&format!("  ({})", visible(why))),
             Ground::Rows(count, rows) => {
-                line.push_str(&format!("  ({})", counted(usize::try_from(*count).unwrap_or(usize::MAX), "row")));
+                line.push_str(&format!(
+                    "  ({})",
+                    counted(usize::try_from(*count).unwrap_or(usize::MAX), "row")
+                ));
                 after.extend(self.rows(rows, *count, &below));
             }
-            Ground::Path(way) => after.push(Item::Line(format!("{below}{}", self.path(way)))),
+            Ground::Path(_) => {}
             Ground::Step(id) => self.grounded(*id, &mut line, &below, depth, &mut after),
         }
         self.tree_line(&line);
+        if let Ground::Path(way) = &condition.ground {
+            self.tree_line(&format!("{below}{}", self.path(way)));
+        }
         let mentions: Vec<RecordId> = match &condition.ground {
             Ground::Path(way) => ends(way, self.detail).0,
             _ => condition.values.iter().filter_map(record_of).collect(),
@@ -226,7 +239,9 @@ impl<'p> Tree<'p> {
         let (end, skipped) = self.end_of_chain(id);
         if skipped > 0 {
             let (name, steps) = (visible(&step.relation), counted(skipped, "step"));
-            after.push(Item::Line(format!("{below}… {steps} of `{name}` between (--full shows them), down to")));
+            after.push(Item::Line(format!(
+                "{below}… {steps} of `{name}` between (--full shows them), down to"
+            )));
         }
         if depth >= DEEPEST && self.detail == Detail::Short {
             after.push(Item::Line(format!("{below}… (--full shows what it rests on)")));
@@ -353,8 +368,9 @@ impl<'p> Tree<'p> {
                 }
             }
         }
-        for near in &failed.closest {
-            self.line(&format!("{below}there is {}", visible(near)));
+        if !failed.closest.is_empty() {
+            let near: Vec<_> = failed.closest.iter().map(|near| visible(near)).collect();
+            self.line(&format!("{below}there is {}", near.join(", ")));
         }
         for inner in &failed.inner {
             self.miss(inner, &below);
@@ -372,8 +388,13 @@ impl<'p> Tree<'p> {
                 self.line(&format!("{}: {}", reason.kind.name(), visible(&reason.text)));
             }
         }
-        let suggestions: BTreeSet<&str> =
-            proof.decision.reasons.iter().flat_map(|reason| &reason.suggestions).map(String::as_str).collect();
+        let suggestions: BTreeSet<&str> = proof
+            .decision
+            .reasons
+            .iter()
+            .flat_map(|reason| &reason.suggestions)
+            .map(String::as_str)
+            .collect();
         if !suggestions.is_empty() {
             self.line("");
         }
