@@ -1,6 +1,7 @@
 //! Work on several cores whose results come in the order of its items.
 
 use std::num::NonZero;
+use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -30,6 +31,11 @@ pub(crate) fn in_order<T: Sync, R: Send>(
     work: &(impl Fn(&T, &mut dyn FnMut(R)) + Sync),
     take: &mut dyn FnMut(R),
 ) -> Result<(), usize> {
+    if let [item] = items {
+        // One item needs no thread of its own.
+        let alone = AssertUnwindSafe(|| work(item, take));
+        return std::panic::catch_unwind(alone).map_err(|_| 0);
+    }
     // Few items are handed out one by one, so that no thread is left without while another has many.
     let together = (items.len() / jobs.max(1) / MOST).clamp(1, MOST);
     // Whoever holds the items hands on where its results will come, so that these places stand in the order of the items.
@@ -159,5 +165,19 @@ mod tests {
             assert_eq!(ended, Err(13), "{jobs} jobs");
             assert_eq!(results, (0..13).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn one_item_may_break_off_too() {
+        let mut results = Vec::new();
+        let work = |item: &u64, give: &mut dyn FnMut(u64)| {
+            give(*item);
+            assert!(*item != 13, "a fault in the work");
+        };
+        for item in [12, 13] {
+            let ended = in_order(&[item], 2, |_| 9, &work, &mut |result| results.push(result));
+            assert_eq!(ended.is_ok(), item == 12);
+        }
+        assert_eq!(results, [12, 13]);
     }
 }

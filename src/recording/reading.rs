@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 
 use crate::json::Json;
 use crate::recording::adk::{self, Ignored, Manner};
+use crate::recording::ahead::Ahead;
 use crate::recording::early;
 use crate::recording::event::{Actions, Author, Event};
 use crate::recording::fields::{Wrong, shown};
@@ -161,8 +163,9 @@ pub(crate) struct Reading {
     /// Calls that only partial events made so far, by what an answer names them.
     hidden: BTreeSet<String>,
     events: Vec<Event>,
-    /// Id of an event to its place in `events`. Probed, never walked.
-    places: HashMap<String, usize, RandomState>,
+    /// Places in `events` by the id of the event there. Probed, never walked.
+    places: HashTable<usize>,
+    hashes: RandomState,
     partial: usize,
     repeated: usize,
     pub(crate) ignored: Ignored,
@@ -174,12 +177,20 @@ impl Reading {
         Self { manner, ..Self::default() }
     }
 
+    /// A reading that has met what was read ahead as the beginning of a list, unless such events are to be read otherwise;
+    /// and how many of the list these are.
+    pub(crate) fn after(ahead: Option<Ahead>, manner: Manner, early: bool) -> (Self, usize) {
+        match (ahead, manner.dialect) {
+            (Some(Ahead { reading, count }), Dialect::Adk) if !early => (Self { manner, ..reading }, count),
+            (_, Dialect::Adk | Dialect::Rust | Dialect::Vertex) => (Self { early, ..Self::new(manner) }, 0),
+        }
+    }
+
     /// Makes room for so many events, of which there may be fewer.
     pub(crate) fn expect(&mut self, events: usize) {
         // An event takes far more room than its place in a file, which may hold anything.
         const MOST: usize = 64;
         self.events.reserve(events.min(MOST));
-        self.places.reserve(events.min(MOST));
     }
 
     /// Takes in one event from its text, the `index`th of its session; none where it is to be read as a tree.
@@ -209,7 +220,7 @@ impl Reading {
     }
 
     /// Sees what an event says about those before it, and keeps it.
-    fn settle(&mut self, event: Event) -> Result<(), Wrong> {
+    pub(crate) fn settle(&mut self, event: Event) -> Result<(), Wrong> {
         if !self.hidden.is_empty() {
             hidden::reveal(&mut self.hidden, &event)?;
         }
@@ -263,11 +274,15 @@ impl Reading {
     /// Keeps an event, unless it is there already.
     fn keep(&mut self, event: Event) -> Result<(), Wrong> {
         let last = self.events.len().checked_sub(1);
-        let place = if event.id.is_empty() { None } else { self.places.get(&event.id).copied() };
-        let Some((place, earlier)) = place.and_then(|place| Some((place, self.events.get_mut(place)?)))
-        else {
-            self.places.insert(event.id.clone(), self.events.len());
-            self.events.push(event);
+        let (events, hashes) = (&mut self.events, &self.hashes);
+        let id_at =
+            |events: &[Event], place: usize| events.get(place).map(|event| hashes.hash_one(&event.id));
+        let hash = hashes.hash_one(&event.id);
+        let is_there = |place: &usize| events.get(*place).is_some_and(|other| other.id == event.id);
+        let place = if event.id.is_empty() { None } else { self.places.find(hash, is_there).copied() };
+        let Some((place, earlier)) = place.and_then(|place| Some((place, events.get_mut(place)?))) else {
+            self.places.insert_unique(hash, events.len(), |place| id_at(events, *place).unwrap_or(hash));
+            events.push(event);
             return Ok(());
         };
         if *earlier == (Event { index: earlier.index, ..event.clone() }) {
