@@ -7,7 +7,7 @@ use std::hash::BuildHasher as _;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::recording::adk::{self, Ignored, Manner};
 use crate::recording::ahead::Ahead;
 use crate::recording::early;
@@ -49,7 +49,32 @@ pub(crate) fn of_values(
     options: &Options,
 ) -> Recording {
     let unread = |wrong| Unread { wrong, id: String::new(), text: Vec::new() };
-    of_rows(how, names, values.into_iter().map(|value| value.map_err(unread)), options)
+    of_rows(how, names, values.into_iter().map(|value| value.map(Row::Tree).map_err(unread)), options)
+}
+
+/// An event that can be read.
+#[derive(Debug)]
+pub(crate) enum Row {
+    Tree(Json),
+    /// A usual event of Google's libraries, which was read.
+    Usual {
+        event: Box<Event>,
+        /// What it was read from.
+        text: Vec<u8>,
+    },
+}
+
+impl Row {
+    /// The event as a value.
+    pub(crate) fn tree(self) -> Json {
+        match self {
+            Self::Tree(json) => json,
+            // A usual event is strict JSON, so none is lost.
+            Self::Usual { text, .. } => {
+                std::str::from_utf8(&text).ok().and_then(|text| json::parse(text).ok()).unwrap_or(Json::Null)
+            }
+        }
+    }
 }
 
 /// An event that could not be read.
@@ -79,7 +104,7 @@ impl Unread {
 pub(crate) fn of_rows(
     (form, dialect): (Form, Dialect),
     names: Names,
-    rows: impl IntoIterator<Item = Result<Json, Unread>>,
+    rows: impl IntoIterator<Item = Result<Row, Unread>>,
     options: &Options,
 ) -> Recording {
     let mut reading = Reading::new(Manner { dialect, parts: options.parts });
@@ -88,12 +113,14 @@ pub(crate) fn of_rows(
     let mut calls = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
         let unread = match row {
-            Ok(json) if stop.is_none() => match reading.take(&json, index) {
+            Ok(row) if stop.is_none() => match reading.take_row(row, index) {
                 Ok(()) => continue,
-                Err(wrong) => Unread::of_value(wrong, &json),
+                Err(unread) => unread,
             },
-            Ok(json) if adk::is_partial(&json) => continue,
-            Ok(json) => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
+            Ok(row) => match row.tree() {
+                json if adk::is_partial(&json) => continue,
+                json => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
+            },
             Err(unread) => unread,
         };
         calls.extend(unread.calls(index, dialect));
@@ -198,6 +225,18 @@ impl Reading {
         match self.manner.dialect {
             Dialect::Adk if !self.early => usual::event(text, index).map(|event| self.settle(event)),
             Dialect::Adk | Dialect::Rust | Dialect::Vertex => None,
+        }
+    }
+
+    fn take_row(&mut self, row: Row, index: usize) -> Result<(), Unread> {
+        match row {
+            Row::Tree(json) => self.take(&json, index).map_err(|wrong| Unread::of_value(wrong, &json)),
+            Row::Usual { event, text } => {
+                let taken = self.settle(Event { index, ..*event });
+                taken.map_err(|wrong| {
+                    Unread::of_value(wrong, &Row::Usual { event: Box::default(), text }.tree())
+                })
+            }
         }
     }
 
