@@ -62,7 +62,7 @@ pub(crate) fn in_order<T: Sync, R: Send>(
         let workers: Vec<_> = (0..jobs.min(items.len())).map(|_| scope.spawn(worker)).collect();
         let mut done = 0;
         while done < items.len() {
-            let results: Receiver<Vec<Option<R>>> = match taken.recv() {
+            let results: Receiver<Load<R>> = match taken.recv() {
                 Ok(results) => results,
                 Err(_) => break,
             };
@@ -86,12 +86,15 @@ pub(crate) fn in_order<T: Sync, R: Send>(
     })
 }
 
-/// What some items gave and nobody was handed yet; none stands for the end of an item. What is left when it goes, as it does
+/// Results in order; none stands for the end of an item.
+type Load<R> = Vec<Option<R>>;
+
+/// What some items gave and nobody was handed yet. What is left when it goes, as it does
 /// when the work breaks off, is handed over all the same.
 struct Outbox<R> {
-    load: Vec<Option<R>>,
+    load: Load<R>,
     size: usize,
-    results: SyncSender<Vec<Option<R>>>,
+    results: SyncSender<Load<R>>,
     /// Whether somebody still takes results.
     is_read: bool,
 }
@@ -119,11 +122,11 @@ impl<R> Drop for Outbox<R> {
 
 struct Claims<'a, T, R> {
     items: std::slice::Chunks<'a, T>,
-    places: SyncSender<Receiver<Vec<Option<R>>>>,
+    places: SyncSender<Receiver<Load<R>>>,
 }
 
 /// The next items, and where their results go; none where there are no more, or nobody takes them.
-fn claim<'a, T, R>(claims: &Mutex<Claims<'a, T, R>>) -> Option<(&'a [T], SyncSender<Vec<Option<R>>>)> {
+fn claim<'a, T, R>(claims: &Mutex<Claims<'a, T, R>>) -> Option<(&'a [T], SyncSender<Load<R>>)> {
     let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
     let items = claims.items.next()?;
     let (results, place) = sync_channel(WAITING);

@@ -206,9 +206,12 @@ impl Reading {
 
     /// A reading that has met what was read ahead as the beginning of a list, unless such events are to be read otherwise;
     /// and how many of the list these are.
-    pub(crate) fn after(ahead: Option<Ahead>, manner: Manner, early: bool) -> (Self, usize) {
+    pub(crate) fn after(ahead: Option<Box<Ahead>>, manner: Manner, early: bool) -> (Self, usize) {
         match (ahead, manner.dialect) {
-            (Some(Ahead { reading, count }), Dialect::Adk) if !early => (Self { manner, ..reading }, count),
+            (Some(ahead), Dialect::Adk) if !early => {
+                let Ahead { reading, count } = *ahead;
+                (Self { manner, ..reading }, count)
+            }
             (_, Dialect::Adk | Dialect::Rust | Dialect::Vertex) => (Self { early, ..Self::new(manner) }, 0),
         }
     }

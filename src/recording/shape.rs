@@ -28,7 +28,7 @@ pub(crate) struct Layout {
     /// Where the list of events stands in a session document, or the whole list; none where nothing is around the events.
     pub(crate) list: Option<Span>,
     /// The first events, where they were read while the others were looked for.
-    pub(crate) ahead: Option<Ahead>,
+    pub(crate) ahead: Option<Box<Ahead>>,
 }
 
 /// How a SQLite database begins.
@@ -90,7 +90,7 @@ fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError>
     let session = has(&members, "id") && (has(&members, "appName") || has(&members, "userId"));
     if has(&members, "events") && !other::is_span(&members) || session && !is_event(bytes, &members) {
         let layout = session_document(bytes, at, &members, events)?;
-        return Ok(Content::Events(Layout { ahead: Some(ahead), ..layout }));
+        return Ok(Content::Events(Layout { ahead: Some(Box::new(ahead)), ..layout }));
     }
     if let Some(refused) = other::object(bytes, &members) {
         return Err(refused);
@@ -194,7 +194,7 @@ fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
         slots,
         doubled: Vec::new(),
         list,
-        ahead: Some(ahead),
+        ahead: Some(Box::new(ahead)),
     }))
 }
 
