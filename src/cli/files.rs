@@ -1,7 +1,7 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
-use std::fs::{DirEntry, File, Metadata, OpenOptions};
+use std::fs::{DirEntry, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -286,10 +286,11 @@ pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
 
 /// The bytes of a file that begins otherwise than so; none where it begins so, and then hardly more of it is read. Pipes and
 /// devices are not looked into first, and read whatever comes.
+#[cfg(feature = "sqlite")]
 pub(crate) fn bytes_unless(path: &Path, start: &[u8]) -> Result<Option<Vec<u8>>, FileError> {
     /// Bytes of the first reading, after which most files are at their end.
     const FIRST: u64 = 1 << 16;
-    let Some(about) = path.metadata().ok().filter(Metadata::is_file) else {
+    let Some(about) = path.metadata().ok().filter(|about| about.is_file()) else {
         return file_bytes(path).map(Some);
     };
     let read = || {

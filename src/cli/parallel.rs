@@ -1,6 +1,7 @@
 //! Work on several cores whose results come in the order of its items.
 
 use std::num::NonZero;
+use std::panic::AssertUnwindSafe;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -30,6 +31,11 @@ pub(crate) fn in_order<T: Sync, R: Send>(
     work: &(impl Fn(&T, &mut dyn FnMut(R)) + Sync),
     take: &mut dyn FnMut(R),
 ) -> Result<(), usize> {
+    if let [item] = items {
+        // One item needs no thread of its own.
+        let alone = AssertUnwindSafe(|| work(item, take));
+        return std::panic::catch_unwind(alone).map_err(|_| 0);
+    }
     // Few items are handed out one by one, so that no thread is left without while another has many.
     let together = (items.len() / jobs.max(1) / MOST).clamp(1, MOST);
     // Whoever holds the items hands on where its results will come, so that these places stand in the order of the items.
@@ -56,7 +62,7 @@ pub(crate) fn in_order<T: Sync, R: Send>(
         let workers: Vec<_> = (0..jobs.min(items.len())).map(|_| scope.spawn(worker)).collect();
         let mut done = 0;
         while done < items.len() {
-            let results: Receiver<Vec<Option<R>>> = match taken.recv() {
+            let results: Receiver<Load<R>> = match taken.recv() {
                 Ok(results) => results,
                 Err(_) => break,
             };
@@ -80,12 +86,15 @@ pub(crate) fn in_order<T: Sync, R: Send>(
     })
 }
 
-/// What some items gave and nobody was handed yet; none stands for the end of an item. What is left when it goes, as it does
+/// Results in order; none stands for the end of an item.
+type Load<R> = Vec<Option<R>>;
+
+/// What some items gave and nobody was handed yet. What is left when it goes, as it does
 /// when the work breaks off, is handed over all the same.
 struct Outbox<R> {
-    load: Vec<Option<R>>,
+    load: Load<R>,
     size: usize,
-    results: SyncSender<Vec<Option<R>>>,
+    results: SyncSender<Load<R>>,
     /// Whether somebody still takes results.
     is_read: bool,
 }
@@ -113,11 +122,11 @@ impl<R> Drop for Outbox<R> {
 
 struct Claims<'a, T, R> {
     items: std::slice::Chunks<'a, T>,
-    places: SyncSender<Receiver<Vec<Option<R>>>>,
+    places: SyncSender<Receiver<Load<R>>>,
 }
 
 /// The next items, and where their results go; none where there are no more, or nobody takes them.
-fn claim<'a, T, R>(claims: &Mutex<Claims<'a, T, R>>) -> Option<(&'a [T], SyncSender<Vec<Option<R>>>)> {
+fn claim<'a, T, R>(claims: &Mutex<Claims<'a, T, R>>) -> Option<(&'a [T], SyncSender<Load<R>>)> {
     let mut claims = claims.lock().unwrap_or_else(PoisonError::into_inner);
     let items = claims.items.next()?;
     let (results, place) = sync_channel(WAITING);
@@ -159,5 +168,19 @@ mod tests {
             assert_eq!(ended, Err(13), "{jobs} jobs");
             assert_eq!(results, (0..13).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn one_item_may_break_off_too() {
+        let mut results = Vec::new();
+        let work = |item: &u64, give: &mut dyn FnMut(u64)| {
+            give(*item);
+            assert!(*item != 13, "a fault in the work");
+        };
+        for item in [12, 13] {
+            let ended = in_order(&[item], 2, |_| 9, &work, &mut |result| results.push(result));
+            assert_eq!(ended.is_ok(), item == 12);
+        }
+        assert_eq!(results, [12, 13]);
     }
 }

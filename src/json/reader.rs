@@ -44,6 +44,19 @@ impl<'a> Reader<'a> {
         Self { text, at: 0, keys: Vec::new(), fields: Vec::new(), items: Vec::new() }
     }
 
+    /// Goes to another place, whatever was being read.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
+        self.keys.clear();
+        self.fields.clear();
+        self.items.clear();
+    }
+
+    /// The byte before which it stands.
+    pub(crate) fn place(&self) -> usize {
+        self.at
+    }
+
     /// Whether nothing but blanks is left.
     pub(crate) fn is_done(&mut self) -> bool {
         self.blanks();
@@ -59,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The byte with which the next value begins.
-    pub(crate) fn next(&mut self) -> Option<u8> {
+    pub(crate) fn first_byte(&mut self) -> Option<u8> {
         self.blanks();
         self.peek()
     }
@@ -137,7 +150,7 @@ impl<'a> Reader<'a> {
 
     /// The next key, unless escapes are in it, or none comes.
     pub(crate) fn key(&mut self) -> Option<&'a str> {
-        match self.next()? {
+        match self.first_byte()? {
             b'"' => match self.text().ok()? {
                 Cow::Borrowed(key) => Some(key),
                 Cow::Owned(_) => None,
@@ -149,7 +162,7 @@ impl<'a> Reader<'a> {
     /// Passes over the next value, which stands inside that many others. None where it is no strict JSON, and where it is so
     /// odd that only [`Reader::value`] says whether it is.
     pub(crate) fn skip(&mut self, depth: usize) -> Option<()> {
-        match self.next()? {
+        match self.first_byte()? {
             b'{' | b'[' if depth >= MAX_DEPTH => None,
             b'{' => self.skip_object(depth),
             b'[' => self.skip_array(depth),

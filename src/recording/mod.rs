@@ -3,6 +3,7 @@
 //! In: the bytes of a file. Out: a [`Recording`] for each session in it, with its events in the order of the file,
 //! whichever form it has. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
+mod ahead;
 mod bytes;
 mod compose;
 mod conformance;
@@ -278,11 +279,11 @@ pub enum RecordingError {
 pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, RecordingError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (form, recordings) = match shape::recognise(bytes)? {
-        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, &layout, options)]),
+        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, layout, options)]),
         Content::Stream => {
             let (masked, mut layout) = stream::read(bytes);
             layout.dialect = shape::probe(&masked, &layout.slots)?;
-            (layout.form, vec![session::assemble(&masked, 0, &layout, options)])
+            (layout.form, vec![session::assemble(&masked, 0, layout, options)])
         }
         Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),

@@ -156,14 +156,19 @@ fn tool(value: &'static str, further: &[&'static str]) -> Keys<ToolKey> {
 
 /// The event that is the whole of a text, in the keys of Google's libraries; none where it is not usual.
 pub(crate) fn event(text: &str, index: usize) -> Option<Event> {
-    let reader = &mut Reader::of(text);
+    let mut reader = Reader::of(text);
+    next(&mut reader, index).filter(|_| reader.is_done())
+}
+
+/// The event that comes next in a text; none where it is not usual.
+pub(crate) fn next(reader: &mut Reader<'_>, index: usize) -> Option<Event> {
     let mut event = Event { index, ..Event::default() };
     let mut said = false;
     object(reader, &EVENT, |reader, key| {
         said |= !matches!(key, EventKey::Id | EventKey::Silent);
         event_member(reader, key, &mut event)
     })?;
-    (said && reader.is_done()).then_some(event)
+    said.then_some(event)
 }
 
 fn event_member(reader: &mut Reader<'_>, key: EventKey, event: &mut Event) -> Option<()> {
@@ -203,7 +208,7 @@ fn event_member(reader: &mut Reader<'_>, key: EventKey, event: &mut Event) -> Op
 
 /// What a `timestamp` says; none where it is neither a number nor a text.
 fn moment(reader: &mut Reader<'_>) -> Option<String> {
-    match reader.next()? {
+    match reader.first_byte()? {
         b'"' => Some(time::of_text(&reader.text().ok()?)),
         b'-' | b'0'..=b'9' => Some(time::of_number(reader.digits_of_number().ok()?)),
         _ => None,
@@ -335,7 +340,7 @@ fn object<'a, K: Copy>(
             return None;
         }
         seen |= bit;
-        match reader.next()? {
+        match reader.first_byte()? {
             b'n' => reader.skip(0)?,
             _ => member(reader, key)?,
         }
@@ -367,14 +372,14 @@ fn list<'a>(reader: &mut Reader<'a>, mut item: impl FnMut(&mut Reader<'a>) -> Op
 }
 
 fn text(reader: &mut Reader<'_>) -> Option<String> {
-    match reader.next()? {
+    match reader.first_byte()? {
         b'"' => Some(reader.text().ok()?.into_owned()),
         _ => None,
     }
 }
 
 fn flag(reader: &mut Reader<'_>) -> Option<bool> {
-    match reader.next()? {
+    match reader.first_byte()? {
         b't' | b'f' => match reader.value(0).ok()? {
             Json::Bool(flag) => Some(flag),
             _ => None,
