@@ -23,7 +23,8 @@ const MORE: usize = 200;
 const BAR: f64 = 1e-6;
 
 /// A session, up to a point and from there on.
-struct Growing {
+#[derive(Debug)]
+pub struct Growing {
     before: Graph,
     after: Arrivals,
     /// A payment that is there before.
@@ -37,7 +38,11 @@ struct Growing {
 }
 
 impl Growing {
-    fn new(policies: &Policies, shape: Shape, taint: Taint, messages: usize) -> Outcome<Self> {
+    /// Makes one of so many messages, which goes on after them.
+    ///
+    /// # Errors
+    /// Where the session that was made stops.
+    pub fn new(policies: &Policies, shape: Shape, taint: Taint, messages: usize) -> Outcome<Self> {
         let session = continued(shape, taint, messages, MORE);
         let (before, after) = split(session.arrivals()?, messages + 1);
         let policy = &policies.ancestor;
@@ -59,8 +64,21 @@ impl Growing {
         })
     }
 
+    /// What arrives from there on.
+    #[must_use]
+    pub fn after(&self) -> &Arrivals {
+        &self.after
+    }
+
+    /// The payment at the end.
+    #[must_use]
+    pub fn asked(&self) -> CallNumber {
+        self.asked
+    }
+
     /// A monitor that keeps all of the session so far.
-    fn ready(&self, policy: &Arc<Policy>) -> Monitor {
+    #[must_use]
+    pub fn ready(&self, policy: &Arc<Policy>) -> Monitor {
         let mut monitor = cold(policy, &self.before);
         let _ = monitor.judge_call(self.warms);
         monitor
