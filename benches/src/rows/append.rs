@@ -149,7 +149,8 @@ pub fn measure(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> O
                     &mut || growing.append(&policies.ancestor).map(|(took, _)| took),
                     &mut || small.append(&policies.ancestor).map(|(took, _)| took),
                 )?;
-                let size = format!("{} beside {}, {}", count(messages), count(plan.smallest()), shape.words());
+                let size =
+                    format!("{} beside {}, {}", count(messages), count(plan.smallest()), shape.words());
                 give(Row::within(6, "append one message: growth", &size, measured, "the smaller", 1.2));
             }
         }
@@ -192,10 +193,9 @@ fn row(size: &str, measured: Measured) -> Row {
 fn against_sets(plan: &Plan, policies: &Policies, growing: &Growing, size: &str) -> Outcome<Row> {
     let mut ready = Sets::default();
     ready.grow(&growing.adjacency, growing.records);
-    let measured = paired(
-        plan.pairs(),
-        &mut || growing.append(&policies.ancestor).map(|(took, _)| took),
-        &mut || Ok(growing.sets(&ready)),
-    )?;
+    let measured =
+        paired(plan.pairs(), &mut || growing.append(&policies.ancestor).map(|(took, _)| took), &mut || {
+            Ok(growing.sets(&ready))
+        })?;
     Ok(Row::shown(6, WHAT, size, measured, "sets"))
 }

@@ -86,11 +86,9 @@ fn from_json(plan: &Plan, policy: &Arc<Policy>, text: &str, size: &str) -> Outco
     let (ours, reference) = (replayed(policy, text)?, by_hand(text)?);
     let decided = |all: Replayed| (all.events, all.denied);
     agree(&format!("R9, {size}"), &decided(ours), &decided(reference))?;
-    let measured = paired(
-        plan.pairs(),
-        &mut || timed(ours.events, || replayed(policy, text)),
-        &mut || timed(ours.events, || by_hand(text)),
-    )?;
+    let measured = paired(plan.pairs(), &mut || timed(ours.events, || replayed(policy, text)), &mut || {
+        timed(ours.events, || by_hand(text))
+    })?;
     Ok(Row::within(9, "replay from JSON, per event", size, measured, "parse + mask", 2.0))
 }
 
@@ -119,7 +117,12 @@ fn database(path: &Path, text: &str) -> Outcome<()> {
         let value: Value = serde_json::from_str(event.get())?;
         let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (minutes, second) = (number / 60, number % 60);
-        let time = format!("2026-01-{:02} {:02}:{:02}:{second:02}.0", 1 + minutes / 1440, minutes / 60 % 24, minutes % 60);
+        let time = format!(
+            "2026-01-{:02} {:02}:{:02}:{second:02}.0",
+            1 + minutes / 1440,
+            minutes / 60 % 24,
+            minutes % 60
+        );
         writing.execute(
             "INSERT INTO events VALUES (?1, 'bench', 'u1', 's-bench', ?2, ?3, ?4)",
             (field("id"), field("invocationId"), time, event.get()),
@@ -132,8 +135,8 @@ fn database(path: &Path, text: &str) -> Outcome<()> {
 /// Rows in their order, parsed.
 fn scanned(path: &Path) -> Outcome<Replayed> {
     let connection = Connection::open(path)?;
-    let mut statement =
-        connection.prepare("SELECT event_data FROM events WHERE session_id = 's-bench' ORDER BY timestamp, rowid")?;
+    let mut statement = connection
+        .prepare("SELECT event_data FROM events WHERE session_id = 's-bench' ORDER BY timestamp, rowid")?;
     let mut rows = statement.query([])?;
     let mut texts: Vec<String> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -156,11 +159,9 @@ fn from_database(plan: &Plan, policy: &Arc<Policy>, messages: usize) -> Outcome<
     let size = format!("{} events, tainted", count(messages + 1));
     let (first, reference) = (ours()?, scanned(&path)?);
     agree(&format!("R9, SQLite, {size}"), &first, &reference)?;
-    let measured = paired(
-        plan.pairs(),
-        &mut || timed(first.events, ours),
-        &mut || timed(first.events, || scanned(&path)),
-    )?;
+    let measured = paired(plan.pairs(), &mut || timed(first.events, ours), &mut || {
+        timed(first.events, || scanned(&path))
+    })?;
     Ok(Row::within(9, "replay from SQLite, per event", &size, measured, "row scan + parse", 1.5))
 }
 
@@ -184,7 +185,9 @@ pub fn several(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
         &mut || {
             timed(messages, || {
                 let recordings = read(text.as_bytes(), &options)?;
-                for (policy, recording) in policies.iter().flat_map(|p| recordings.iter().map(move |r| (p, r))) {
+                for (policy, recording) in
+                    policies.iter().flat_map(|p| recordings.iter().map(move |r| (p, r)))
+                {
                     came_to(&replay(policy, &settings, "bench", recording))?;
                 }
                 Ok(())
@@ -202,7 +205,14 @@ pub fn several(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
         },
     )?;
     let size = format!("{} events, {POLICIES} policies", count(messages + 1));
-    give(Row::within(10, "replay under several policies, per event", &size, measured, "parse + 0.3 k × the rest", 1.0));
+    give(Row::within(
+        10,
+        "replay under several policies, per event",
+        &size,
+        measured,
+        "parse + 0.3 k × the rest",
+        1.0,
+    ));
     Ok(())
 }
 
@@ -223,7 +233,11 @@ pub fn process(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
     let said = Command::new(&program).args(arguments).output()?;
     let judged = String::from_utf8_lossy(&said.stdout).matches("\"verdict\":").count();
     agree("R13, calls that are judged", &judged, &calls)?;
-    agree("R13, calls that are read", &printed(&reference, &[&session])?.trim(), &calls.to_string().as_str())?;
+    agree(
+        "R13, calls that are read",
+        &printed(&reference, &[&session])?.trim(),
+        &calls.to_string().as_str(),
+    )?;
     let run = |program: &Path, arguments: &[&str]| {
         let begin = Instant::now();
         for _ in 0..RUNS {
