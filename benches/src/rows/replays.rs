@@ -16,9 +16,8 @@ use crate::fault::{Fault, Outcome};
 use crate::markdown::Row;
 use crate::measure::{Measured, paired};
 use crate::ours::{answer, policy, settings};
-use crate::policies::{ANCESTOR, EVERYTHING};
+use crate::policies::{ANCESTOR, EVERYTHING, OTHER_TOOLS};
 use crate::references::parse::{self, Replayed};
-use crate::rows::case::Policies;
 use crate::rows::programs::{own, printed, shipped};
 use crate::rows::{Plan, agree, count};
 use crate::sessions::{Shape, Taint, made};
@@ -62,19 +61,20 @@ fn timed<T>(events: usize, work: impl FnOnce() -> Outcome<T>) -> Outcome<f64> {
 ///
 /// # Errors
 /// Where the members decide differently, or a recording cannot be read.
-pub fn measure(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcome<()> {
+pub fn measure(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
+    let policy = policy(&format!("{ANCESTOR}{OTHER_TOOLS}"))?;
     for &messages in plan.sizes().iter().filter(|&&messages| messages >= 1_000) {
         for taint in [Taint::Clean, Taint::Tainted] {
             let text = made(Shape::Full, taint, messages).document();
             let size = format!("{} events, {}", count(messages + 1), taint.words());
-            give(from_json(plan, &policies.ancestor, &text, &size)?);
+            give(from_json(plan, &policy, &text, &size)?);
         }
     }
     let real = text_of(&plan.recording)?;
     let size = format!("`{}`", plan.recording.file_name().unwrap_or_default().to_string_lossy());
-    give(from_json(plan, &policies.ancestor, &real, &size)?);
+    give(from_json(plan, &policy, &real, &size)?);
     let messages = plan.largest().min(10_000);
-    give(from_database(plan, &policies.ancestor, messages)?);
+    give(from_database(plan, &policy, messages)?);
     Ok(())
 }
 
@@ -116,13 +116,10 @@ fn database(path: &Path, text: &str) -> Outcome<()> {
     for (number, event) in document.events.iter().enumerate() {
         let value: Value = serde_json::from_str(event.get())?;
         let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (minutes, second) = (number / 60, number % 60);
-        let time = format!(
-            "2026-01-{:02} {:02}:{:02}:{second:02}.0",
-            1 + minutes / 1440,
-            minutes / 60 % 24,
-            minutes % 60
-        );
+        // A second after another from the time of the first event on.
+        let seconds = 14 * 3_600 + 13 * 60 + 20 + number;
+        let (day, hour) = (21 + seconds / 86_400, seconds / 3_600 % 24);
+        let time = format!("2026-09-{day:02} {hour:02}:{:02}:{:02}.512000", seconds / 60 % 60, seconds % 60);
         writing.execute(
             "INSERT INTO events VALUES (?1, 'bench', 'u1', 's-bench', ?2, ?3, ?4)",
             (field("id"), field("invocationId"), time, event.get()),
