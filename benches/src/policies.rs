@@ -31,6 +31,12 @@ Unauthorized(idx) :-
     Reached(record), ToolResult(record, "read_confidential", _).
 "#;
 
+/// What goes beside [`ANCESTOR`] where a whole session is judged: all other tools may run.
+pub const OTHER_TOOLS: &str = r#"
+// @id: other-tools
+IsAuthorized(idx) :- Actions(idx, action), IsTool(action, tool), tool != "pay".
+"#;
+
 /// Everything is allowed.
 pub const EVERYTHING: &str = "IsAuthorized(idx) :- Actions(idx, _).\n";
 

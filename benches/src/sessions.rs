@@ -240,7 +240,8 @@ impl Message {
             Body::Payments => payments(number).collect::<Vec<_>>().join(","),
         };
         let role = if matches!(self.body, Body::Asked(_)) { "user" } else { "model" };
-        let branch = self.branch.map_or(String::new(), |branch| format!(r#""branch":"root.worker{branch}","#));
+        let branch =
+            self.branch.map_or(String::new(), |branch| format!(r#""branch":"root.worker{branch}","#));
         let seconds = 1_790_000_000 + number;
         let author = self.author();
         format!(

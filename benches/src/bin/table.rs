@@ -46,10 +46,15 @@ fn plan() -> Outcome<Plan> {
                 let row = arguments.next().unwrap_or_default();
                 let number = row.strip_prefix('R').and_then(|number| number.parse().ok());
                 let number = number.filter(|number| (1..=14).contains(number));
-                let number = number.ok_or_else(|| Fault::new(format!("`{row}` is no row: there are R1 to R14")))?;
+                let number =
+                    number.ok_or_else(|| Fault::new(format!("`{row}` is no row: there are R1 to R14")))?;
                 plan.wanted.push(number);
             }
-            other => return Err(Fault::new(format!("`{other}` is not known: there are `--quick`, `--row R1` and `--recording FILE`"))),
+            other => {
+                return Err(Fault::new(format!(
+                    "`{other}` is not known: there are `--quick`, `--row R1` and `--recording FILE`"
+                )));
+            }
         }
     }
     Ok(plan)

@@ -34,7 +34,8 @@ impl Mask {
         while self.contexts.len() <= context as usize {
             let next = u32::try_from(self.contexts.len()).unwrap_or(u32::MAX);
             let start = self.of_context(adjacency.parent(next));
-            let bits = adjacency.added(next).iter().fold(start, |bits, &added| bits.or(self.of_record(added)));
+            let bits =
+                adjacency.added(next).iter().fold(start, |bits, &added| bits.or(self.of_record(added)));
             self.contexts.push(bits);
         }
         self.records.push(self.of_context(context).or(adjacency.tool(record)));

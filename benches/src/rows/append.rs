@@ -23,7 +23,8 @@ const MORE: usize = 200;
 const BAR: f64 = 1e-6;
 
 /// A session, up to a point and from there on.
-struct Growing {
+#[derive(Debug)]
+pub struct Growing {
     before: Graph,
     after: Arrivals,
     /// A payment that is there before.
@@ -37,7 +38,11 @@ struct Growing {
 }
 
 impl Growing {
-    fn new(policies: &Policies, shape: Shape, taint: Taint, messages: usize) -> Outcome<Self> {
+    /// Makes one of so many messages, which goes on after them.
+    ///
+    /// # Errors
+    /// Where the session that was made stops.
+    pub fn new(policies: &Policies, shape: Shape, taint: Taint, messages: usize) -> Outcome<Self> {
         let session = continued(shape, taint, messages, MORE);
         let (before, after) = split(session.arrivals()?, messages + 1);
         let policy = &policies.ancestor;
@@ -59,8 +64,21 @@ impl Growing {
         })
     }
 
+    /// What arrives from there on.
+    #[must_use]
+    pub fn after(&self) -> &Arrivals {
+        &self.after
+    }
+
+    /// The payment at the end.
+    #[must_use]
+    pub fn asked(&self) -> CallNumber {
+        self.asked
+    }
+
     /// A monitor that keeps all of the session so far.
-    fn ready(&self, policy: &Arc<Policy>) -> Monitor {
+    #[must_use]
+    pub fn ready(&self, policy: &Arc<Policy>) -> Monitor {
         let mut monitor = cold(policy, &self.before);
         let _ = monitor.judge_call(self.warms);
         monitor
@@ -131,7 +149,8 @@ pub fn measure(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> O
                     &mut || growing.append(&policies.ancestor).map(|(took, _)| took),
                     &mut || small.append(&policies.ancestor).map(|(took, _)| took),
                 )?;
-                let size = format!("{} beside {}, {}", count(messages), count(plan.smallest()), shape.words());
+                let size =
+                    format!("{} beside {}, {}", count(messages), count(plan.smallest()), shape.words());
                 give(Row::within(6, "append one message: growth", &size, measured, "the smaller", 1.2));
             }
         }
@@ -174,10 +193,9 @@ fn row(size: &str, measured: Measured) -> Row {
 fn against_sets(plan: &Plan, policies: &Policies, growing: &Growing, size: &str) -> Outcome<Row> {
     let mut ready = Sets::default();
     ready.grow(&growing.adjacency, growing.records);
-    let measured = paired(
-        plan.pairs(),
-        &mut || growing.append(&policies.ancestor).map(|(took, _)| took),
-        &mut || Ok(growing.sets(&ready)),
-    )?;
+    let measured =
+        paired(plan.pairs(), &mut || growing.append(&policies.ancestor).map(|(took, _)| took), &mut || {
+            Ok(growing.sets(&ready))
+        })?;
     Ok(Row::shown(6, WHAT, size, measured, "sets"))
 }

@@ -39,7 +39,8 @@ pub fn measure(plan: &Plan, policies: &Policies, case: &Case, give: &mut dyn FnM
 fn ancestor(plan: &Plan, policies: &Policies, case: &Case) -> Outcome<Row> {
     let (mut monitor, calls, said) = warm(&policies.ancestor, &case.graph)?;
     let mask = Mask::of(&case.adjacency);
-    let by_mask = |arguments: &str| Answer::unless(mask.forbids(&case.current, arguments, Tools::CONFIDENTIAL));
+    let by_mask =
+        |arguments: &str| Answer::unless(mask.forbids(&case.current, arguments, Tools::CONFIDENTIAL));
     for arguments in &case.arguments {
         agree(&format!("R1, {}", case.words()), &said, &by_mask(arguments))?;
     }
@@ -107,24 +108,34 @@ pub fn growth(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Ou
     if !plan.wants(1) {
         return Ok(());
     }
-    for (shape, taint) in [(Shape::Full, Taint::Clean), (Shape::Full, Taint::Tainted), (Shape::Branches, Taint::Clean)]
+    for (shape, taint) in
+        [(Shape::Full, Taint::Clean), (Shape::Full, Taint::Tainted), (Shape::Branches, Taint::Clean)]
     {
         let large = Case::new(policies, shape, taint, plan.largest())?;
         let small = Case::new(policies, shape, taint, plan.smallest())?;
         let measured = beside(plan, &policies.ancestor, &large, &small)?;
-        let size = format!("{} beside {}, {}, {}", count(large.messages), count(small.messages), shape.words(), taint.words());
+        let size = format!(
+            "{} beside {}, {}, {}",
+            count(large.messages),
+            count(small.messages),
+            shape.words(),
+            taint.words()
+        );
         give(Row::within(1, "warm check: growth", &size, measured, "the smaller", 1.2));
     }
     Ok(())
 }
 
-fn beside(plan: &Plan, policy: &Arc<Policy>, large: &Case, small: &Case) -> Outcome<crate::measure::Measured> {
+fn beside(
+    plan: &Plan,
+    policy: &Arc<Policy>,
+    large: &Case,
+    small: &Case,
+) -> Outcome<crate::measure::Measured> {
     let (mut one, calls, _) = warm(policy, &large.graph)?;
     let (mut other, others, _) = warm(policy, &small.graph)?;
     let (mut calls, mut others) = (calls.iter().cycle(), others.iter().cycle());
-    paired(
-        plan.pairs(),
-        &mut || Ok(repeated(|| calls.next().map(|&call| one.judge_call(call)))),
-        &mut || Ok(repeated(|| others.next().map(|&call| other.judge_call(call)))),
-    )
+    paired(plan.pairs(), &mut || Ok(repeated(|| calls.next().map(|&call| one.judge_call(call)))), &mut || {
+        Ok(repeated(|| others.next().map(|&call| other.judge_call(call))))
+    })
 }

@@ -91,7 +91,11 @@ fn records(graph: Graph, edges: u64) -> Vec<Given> {
     let end = count.saturating_sub(1);
     last.inputs = vec![id(if graph == Graph::Comb { end / 64 * 64 } else { end })];
     last.calls = (0..PAYMENTS)
-        .map(|payee| GivenCall { id: format!("pay-{payee}"), tool: "pay".to_owned(), arguments: payment(payee) })
+        .map(|payee| GivenCall {
+            id: format!("pay-{payee}"),
+            tool: "pay".to_owned(),
+            arguments: payment(payee),
+        })
         .collect();
     all.push(last);
     all
@@ -175,7 +179,8 @@ fn spent(give: &mut dyn FnMut(Row)) -> Outcome<()> {
     for given in records(Graph::Ladder, 100_000) {
         monitor.graph_mut().add(given).map_err(Fault::new)?;
     }
-    let call = payments(monitor.graph())?.first().copied().ok_or_else(|| Fault::new("there is no payment"))?;
+    let call =
+        payments(monitor.graph())?.first().copied().ok_or_else(|| Fault::new("there is no payment"))?;
     let begin = Instant::now();
     let decision = monitor.judge_call(call);
     let took = begin.elapsed().as_secs_f64();
@@ -203,7 +208,10 @@ struct Input {
 
 const INPUTS_OF_TEXT: [Input; 4] = [
     Input { what: "brackets in brackets", event: |bytes| "[".repeat(bytes / 2) + &"]".repeat(bytes / 2) },
-    Input { what: "one key again and again", event: |bytes| format!("{{{}}}", vec![r#""a":1"#; bytes / 6].join(",")) },
+    Input {
+        what: "one key again and again",
+        event: |bytes| format!("{{{}}}", vec![r#""a":1"#; bytes / 6].join(",")),
+    },
     Input {
         what: "many keys",
         event: |bytes| {

@@ -39,11 +39,9 @@ pub fn measure(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
             let reference = vec![rego::judged(&mut theirs, tool, &arguments)?];
             crate::rows::agree(&format!("R8, {rules} rules, {tool}"), &said, &reference)?;
         }
-        let measured = paired(
-            plan.pairs(),
-            &mut || Ok(repeated(|| policy(&text).is_ok())),
-            &mut || Ok(repeated(|| rego::ready(&other).is_ok())),
-        )?;
+        let measured = paired(plan.pairs(), &mut || Ok(repeated(|| policy(&text).is_ok())), &mut || {
+            Ok(repeated(|| rego::ready(&other).is_ok()))
+        })?;
         let size = if rules == 1 { "1 rule".to_owned() } else { format!("{rules} rules") };
         give(Row::within(8, "policy text to ready", &size, measured, "regorus", limit));
     }

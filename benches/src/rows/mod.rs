@@ -95,7 +95,7 @@ fn others(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcom
         loading::measure(plan, give)?;
     }
     if plan.wants(9) {
-        replays::measure(plan, policies, give)?;
+        replays::measure(plan, give)?;
     }
     if plan.wants(10) {
         replays::several(plan, give)?;

@@ -61,10 +61,17 @@ pub fn measure(plan: &Plan, policies: &Policies, case: &Case, give: &mut dyn FnM
             let mut rego = Rego::new(&facts)?;
             let measured = against(plan, case, said, &mut ours, "regorus", &mut rego)?;
             give(match bar(question, case.messages) {
-                Some(limit) => {
-                    Row::faster(3, &format!("warm: {}", words(question)), &case.words(), measured, "regorus", limit)
+                Some(limit) => Row::faster(
+                    3,
+                    &format!("warm: {}", words(question)),
+                    &case.words(),
+                    measured,
+                    "regorus",
+                    limit,
+                ),
+                None => {
+                    Row::shown(3, &format!("warm: {}", words(question)), &case.words(), measured, "regorus")
                 }
-                None => Row::shown(3, &format!("warm: {}", words(question)), &case.words(), measured, "regorus"),
             });
         }
         if plan.wants(4) {
@@ -91,8 +98,7 @@ fn against(
         agree(&format!("{name}, {}", case.words()), &said, &peer.answer(arguments)?)?;
     }
     let mut arguments = case.arguments.iter().cycle();
-    let theirs =
-        &mut || Ok(repeated(|| arguments.next().map(|arguments| peer.answer(arguments).is_ok())));
+    let theirs = &mut || Ok(repeated(|| arguments.next().map(|arguments| peer.answer(arguments).is_ok())));
     paired(plan.pairs(), ours, theirs)
 }
 
@@ -201,7 +207,13 @@ pub fn both_cold(plan: &Plan, policies: &Policies, case: &Case, give: &mut dyn F
         };
         let theirs = &mut || Ok(repeated(|| engine.answer(&facts, arguments)));
         let measured = paired(plan.pairs(), ours, theirs)?;
-        give(Row::shown(4, "cold beside cold: some ancestor is of that tool", &case.words(), measured, engine.name));
+        give(Row::shown(
+            4,
+            "cold beside cold: some ancestor is of that tool",
+            &case.words(),
+            measured,
+            engine.name,
+        ));
     }
     Ok(())
 }

@@ -16,9 +16,8 @@ use crate::fault::{Fault, Outcome};
 use crate::markdown::Row;
 use crate::measure::{Measured, paired};
 use crate::ours::{answer, policy, settings};
-use crate::policies::{ANCESTOR, EVERYTHING};
+use crate::policies::{ANCESTOR, EVERYTHING, OTHER_TOOLS};
 use crate::references::parse::{self, Replayed};
-use crate::rows::case::Policies;
 use crate::rows::programs::{own, printed, shipped};
 use crate::rows::{Plan, agree, count};
 use crate::sessions::{Shape, Taint, made};
@@ -62,19 +61,20 @@ fn timed<T>(events: usize, work: impl FnOnce() -> Outcome<T>) -> Outcome<f64> {
 ///
 /// # Errors
 /// Where the members decide differently, or a recording cannot be read.
-pub fn measure(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcome<()> {
+pub fn measure(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
+    let policy = policy(&format!("{ANCESTOR}{OTHER_TOOLS}"))?;
     for &messages in plan.sizes().iter().filter(|&&messages| messages >= 1_000) {
         for taint in [Taint::Clean, Taint::Tainted] {
             let text = made(Shape::Full, taint, messages).document();
             let size = format!("{} events, {}", count(messages + 1), taint.words());
-            give(from_json(plan, &policies.ancestor, &text, &size)?);
+            give(from_json(plan, &policy, &text, &size)?);
         }
     }
     let real = text_of(&plan.recording)?;
     let size = format!("`{}`", plan.recording.file_name().unwrap_or_default().to_string_lossy());
-    give(from_json(plan, &policies.ancestor, &real, &size)?);
+    give(from_json(plan, &policy, &real, &size)?);
     let messages = plan.largest().min(10_000);
-    give(from_database(plan, &policies.ancestor, messages)?);
+    give(from_database(plan, &policy, messages)?);
     Ok(())
 }
 
@@ -86,11 +86,9 @@ fn from_json(plan: &Plan, policy: &Arc<Policy>, text: &str, size: &str) -> Outco
     let (ours, reference) = (replayed(policy, text)?, by_hand(text)?);
     let decided = |all: Replayed| (all.events, all.denied);
     agree(&format!("R9, {size}"), &decided(ours), &decided(reference))?;
-    let measured = paired(
-        plan.pairs(),
-        &mut || timed(ours.events, || replayed(policy, text)),
-        &mut || timed(ours.events, || by_hand(text)),
-    )?;
+    let measured = paired(plan.pairs(), &mut || timed(ours.events, || replayed(policy, text)), &mut || {
+        timed(ours.events, || by_hand(text))
+    })?;
     Ok(Row::within(9, "replay from JSON, per event", size, measured, "parse + mask", 2.0))
 }
 
@@ -118,8 +116,10 @@ fn database(path: &Path, text: &str) -> Outcome<()> {
     for (number, event) in document.events.iter().enumerate() {
         let value: Value = serde_json::from_str(event.get())?;
         let field = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (minutes, second) = (number / 60, number % 60);
-        let time = format!("2026-01-{:02} {:02}:{:02}:{second:02}.0", 1 + minutes / 1440, minutes / 60 % 24, minutes % 60);
+        // A second after another from the time of the first event on.
+        let seconds = 14 * 3_600 + 13 * 60 + 20 + number;
+        let (day, hour) = (21 + seconds / 86_400, seconds / 3_600 % 24);
+        let time = format!("2026-09-{day:02} {hour:02}:{:02}:{:02}.512000", seconds / 60 % 60, seconds % 60);
         writing.execute(
             "INSERT INTO events VALUES (?1, 'bench', 'u1', 's-bench', ?2, ?3, ?4)",
             (field("id"), field("invocationId"), time, event.get()),
@@ -132,8 +132,8 @@ fn database(path: &Path, text: &str) -> Outcome<()> {
 /// Rows in their order, parsed.
 fn scanned(path: &Path) -> Outcome<Replayed> {
     let connection = Connection::open(path)?;
-    let mut statement =
-        connection.prepare("SELECT event_data FROM events WHERE session_id = 's-bench' ORDER BY timestamp, rowid")?;
+    let mut statement = connection
+        .prepare("SELECT event_data FROM events WHERE session_id = 's-bench' ORDER BY timestamp, rowid")?;
     let mut rows = statement.query([])?;
     let mut texts: Vec<String> = Vec::new();
     while let Some(row) = rows.next()? {
@@ -156,11 +156,9 @@ fn from_database(plan: &Plan, policy: &Arc<Policy>, messages: usize) -> Outcome<
     let size = format!("{} events, tainted", count(messages + 1));
     let (first, reference) = (ours()?, scanned(&path)?);
     agree(&format!("R9, SQLite, {size}"), &first, &reference)?;
-    let measured = paired(
-        plan.pairs(),
-        &mut || timed(first.events, ours),
-        &mut || timed(first.events, || scanned(&path)),
-    )?;
+    let measured = paired(plan.pairs(), &mut || timed(first.events, ours), &mut || {
+        timed(first.events, || scanned(&path))
+    })?;
     Ok(Row::within(9, "replay from SQLite, per event", &size, measured, "row scan + parse", 1.5))
 }
 
@@ -184,7 +182,9 @@ pub fn several(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
         &mut || {
             timed(messages, || {
                 let recordings = read(text.as_bytes(), &options)?;
-                for (policy, recording) in policies.iter().flat_map(|p| recordings.iter().map(move |r| (p, r))) {
+                for (policy, recording) in
+                    policies.iter().flat_map(|p| recordings.iter().map(move |r| (p, r)))
+                {
                     came_to(&replay(policy, &settings, "bench", recording))?;
                 }
                 Ok(())
@@ -202,7 +202,14 @@ pub fn several(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
         },
     )?;
     let size = format!("{} events, {POLICIES} policies", count(messages + 1));
-    give(Row::within(10, "replay under several policies, per event", &size, measured, "parse + 0.3 k × the rest", 1.0));
+    give(Row::within(
+        10,
+        "replay under several policies, per event",
+        &size,
+        measured,
+        "parse + 0.3 k × the rest",
+        1.0,
+    ));
     Ok(())
 }
 
@@ -223,7 +230,11 @@ pub fn process(plan: &Plan, give: &mut dyn FnMut(Row)) -> Outcome<()> {
     let said = Command::new(&program).args(arguments).output()?;
     let judged = String::from_utf8_lossy(&said.stdout).matches("\"verdict\":").count();
     agree("R13, calls that are judged", &judged, &calls)?;
-    agree("R13, calls that are read", &printed(&reference, &[&session])?.trim(), &calls.to_string().as_str())?;
+    agree(
+        "R13, calls that are read",
+        &printed(&reference, &[&session])?.trim(),
+        &calls.to_string().as_str(),
+    )?;
     let run = |program: &Path, arguments: &[&str]| {
         let begin = Instant::now();
         for _ in 0..RUNS {
