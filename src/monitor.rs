@@ -129,7 +129,7 @@ impl Policy {
     pub fn counted(&self) -> (Self, Costs) {
         let (engine, costs) = self.engine.counted();
         let (program, schema, roots) = (self.program.clone(), self.schema.clone(), self.roots.clone());
-        (Self { program, engine, schema, roots }, costs)
+        (Self { program, engine, schema, roots, needed: self.needed.clone() }, costs)
     }
 
     /// The checked program.
@@ -299,6 +299,9 @@ impl Monitor {
         let check = self.check_of(&call);
         let (roots, policy) = (self.policy.roots.relations(), Arc::clone(&self.policy));
         self.begin();
+        // A proof names the tool of each answer, whatever the policy reads.
+        let named = self.program().needed(&[policy.schema.tool_output]);
+        self.project(&named);
         self.show(&check.current);
         let fed = self.feed(&roots);
         let moment = self.database.moment();
