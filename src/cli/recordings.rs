@@ -108,6 +108,13 @@ fn one_stored(path: &Path, flags: &Reading) -> Result<Recording, FileError> {
 }
 
 /// Reads the one session of a file, or the one of several that the flags name.
+#[cfg_attr(
+    not(feature = "sqlite"),
+    expect(
+        clippy::infallible_destructuring_match,
+        reason = "without databases there is one kind of contents"
+    )
+)]
 pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Recording, FileError> {
     let bytes = match Input::of(&[path.to_owned()], console).content(path)? {
         #[cfg(feature = "sqlite")]

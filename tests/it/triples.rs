@@ -502,13 +502,27 @@ impl Case {
 
     /// What the host states about the session so far: records, their inputs one by one, calls and answers.
     fn host_facts(&self, current: &[String]) -> Facts {
-        let (program, graph) = (self.policy.program(), self.monitor.graph());
         let mut facts = Facts::new();
-        let mut add = |name: &str, tuple: Vec<Value>| {
-            facts.entry(program.relation(name).unwrap()).or_default().insert(tuple);
-        };
-        let id = |record: RecordId| text(&graph.records()[record.0 as usize].id);
-        let position = program.types.record("EdgeDataRecord").unwrap().0;
+        self.add_records(&mut facts);
+        self.add_notes(&mut facts);
+        for id in current {
+            self.add(&mut facts, "Current", vec![text(id)]);
+        }
+        self.add(&mut facts, "Principal", vec![text("p")]);
+        facts
+    }
+
+    fn add(&self, facts: &mut Facts, name: &str, tuple: Vec<Value>) {
+        facts.entry(self.relation(name)).or_default().insert(tuple);
+    }
+
+    fn id(&self, record: RecordId) -> Value {
+        text(&self.monitor.graph().records()[record.0 as usize].id)
+    }
+
+    fn add_records(&self, facts: &mut Facts) {
+        let (types, graph) = (&self.policy.program().types, self.monitor.graph());
+        let position = types.record("EdgeDataRecord").unwrap().0;
         for (at, record) in (0..).map(RecordId).zip(graph.records()) {
             let role = match record.role {
                 Role::Assistant => "Assistant",
@@ -516,39 +530,45 @@ impl Case {
                 Role::User => "UserRole",
                 Role::Agent => "AgentType",
             };
-            let role = Value::Compound(program.types.variant(role).unwrap().0, Vec::new());
+            let role = Value::Compound(types.variant(role).unwrap().0, Vec::new());
             let texts = [&record.contents, &record.tools_json, &record.agent].map(|part| text(part));
             let mut fields = texts.to_vec();
             fields.extend([role, text(&record.entity), text(&record.principal)]);
-            let message = Value::Compound(program.types.record("Message").unwrap().0, fields);
-            add("SentMessage", vec![id(at), message]);
+            let message = Value::Compound(types.record("Message").unwrap().0, fields);
+            self.add(facts, "SentMessage", vec![self.id(at), message]);
             for (source, place) in graph.lineage().edges_backwards(at) {
-                add("Edge", vec![id(source), id(at)]);
+                self.add(facts, "Edge", vec![self.id(source), self.id(at)]);
                 if let Some(place) = place {
                     let numbers = [place.proximal, place.message_index].map(Value::Number);
                     let place = Value::Compound(position, numbers.to_vec());
-                    add("EdgeData", vec![id(source), id(at), place]);
+                    self.add(facts, "EdgeData", vec![self.id(source), self.id(at), place]);
                 }
             }
         }
+    }
+
+    fn add_notes(&self, facts: &mut Facts) {
+        let graph = self.monitor.graph();
+        let row = |record: RecordId, texts: &[&str]| {
+            std::iter::once(self.id(record)).chain(texts.iter().map(|part| text(part))).collect()
+        };
         for fact in graph.facts() {
-            match fact {
+            let (name, row) = match fact {
                 SessionFact::ToolResult { record, tool, arguments } => {
-                    add("ToolResult", vec![id(*record), text(tool), text(arguments)]);
+                    ("ToolResult", row(*record, &[tool, arguments]))
                 }
                 SessionFact::ToolOutput { record, tool, arguments } => {
-                    add("ToolOutput", vec![id(*record), text(tool), text(arguments)]);
+                    ("ToolOutput", row(*record, &[tool, arguments]))
                 }
                 SessionFact::ProposedCall { record, call_id, tool, arguments } => {
-                    add("ProposedCall", vec![id(*record), text(call_id), text(tool), text(arguments)]);
+                    ("ProposedCall", row(*record, &[call_id, tool, arguments]))
                 }
                 SessionFact::ToolOutcome { record, call_id, tool, arguments, status } => {
-                    let texts = [call_id, tool, arguments].map(|part| text(part));
-                    let row = std::iter::once(id(*record)).chain(texts).chain([text(status.name())]);
-                    add("ToolOutcome", row.collect());
+                    ("ToolOutcome", row(*record, &[call_id, tool, arguments, status.name()]))
                 }
                 other => panic!("no random session has {other:?}"),
-            }
+            };
+            self.add(facts, name, row);
         }
         let mut running = BTreeSet::new();
         for change in graph.runs() {
@@ -559,17 +579,10 @@ impl Case {
         }
         for call in running {
             let call = &graph.calls()[call.0 as usize];
-            let texts = [&call.call_id, &call.tool, &call.arguments].map(|part| text(part));
-            add(
-                "ToolOutcome",
-                std::iter::once(id(call.record)).chain(texts).chain([text("running")]).collect(),
-            );
+            let texts = [&call.call_id, &call.tool, &call.arguments].map(String::as_str);
+            let [call_id, tool, arguments] = texts;
+            self.add(facts, "ToolOutcome", row(call.record, &[call_id, tool, arguments, "running"]));
         }
-        for id in current {
-            add("Current", vec![text(id)]);
-        }
-        add("Principal", vec![text("p")]);
-        facts
     }
 }
 
