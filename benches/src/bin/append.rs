@@ -116,7 +116,9 @@ fn program() -> Result<Program, Box<dyn Error>> {
 }
 
 fn text_of(record: &gatelog::records::Record) -> usize {
-    record.contents.len() + record.tools_json.len() + record.metadata.as_ref().map_or(0, String::len)
+    record.contents.len()
+        + record.tools_json.len()
+        + record.metadata.as_ref().map_or(0, |metadata| metadata.len())
 }
 
 /// A line of `/proc/self/status`, in bytes.
