@@ -370,7 +370,7 @@ impl Monitor {
     }
 
     fn id_of(&self, record: RecordId) -> Option<String> {
-        self.graph.records().get(record.0 as usize).map(|record| record.id.clone())
+        self.graph.records().get(record.0 as usize).map(|record| record.id.to_string())
     }
 
     fn check<'a>(&self, request: &'a Request) -> Check<'a> {

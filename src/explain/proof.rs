@@ -419,9 +419,9 @@ impl Builder<'_, '_> {
         };
         Some(Mention {
             record: id,
-            id: record.id.clone(),
+            id: record.id.to_string(),
             event: record.event.as_ref().and_then(|event| event.number),
-            agent: record.agent.clone(),
+            agent: record.agent.to_string(),
             kind: record.kind,
             tool,
             excerpt: visible(says, LONGEST),

@@ -9,6 +9,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["source"]),
     ("clap", &["cli"]),
     ("crepe", &["program"]),
+    ("ecow", &["records"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("icu_properties", &["functor"]),

@@ -116,7 +116,9 @@ fn program() -> Result<Program, Box<dyn Error>> {
 }
 
 fn text_of(record: &gatelog::records::Record) -> usize {
-    record.contents.len() + record.tools_json.len() + record.metadata.as_ref().map_or(0, String::len)
+    record.contents.len()
+        + record.tools_json.len()
+        + record.metadata.as_ref().map_or(0, |metadata| metadata.len())
 }
 
 /// A line of `/proc/self/status`, in bytes.
@@ -174,8 +176,8 @@ fn event(shape: &str, number: usize) -> Event {
             event.branch = format!("root.agent_{}", turn % 10);
             event.author = format!("agent_{}", turn % 10);
         }
-        "window" if number % 20 == 0 && number > 20 => compaction(&mut event, number),
-        "compaction" if number % 500 == 0 && number > 0 => compaction(&mut event, number),
+        "window" if number.is_multiple_of(20) && number > 20 => compaction(&mut event, number),
+        "compaction" if number.is_multiple_of(500) && number > 0 => compaction(&mut event, number),
         _ => {}
     }
     event
