@@ -21,6 +21,7 @@ pub mod records;
 pub mod facts;
 
 pub mod decision;
+pub mod explain;
 pub mod monitor;
 
 pub mod replay;

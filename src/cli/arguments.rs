@@ -43,6 +43,28 @@ pub(crate) enum Command {
         after_help = "Example: echo '{\"tool\":\"pay\",\"args\":{\"amount\":5}}' | gatelog decide --policy policy.dl"
     )]
     Decide(Decide),
+    /// Show why a call was decided so: the rules that fired, with the values and records they rest on, or how near the
+    /// others came
+    #[command(
+        after_help = "Without --call or --seq: the last call that is not allowed, or else the last call.\n\n\
+                      Exit codes: 0 the call is allowed, 1 it is not, 2 there is no such call, or something is broken.\n\n\
+                      Example: gatelog explain --policy policy.dl --session session.json --call c1"
+    )]
+    Explain(Explain),
+    /// Show which recorded calls two policies decide differently, grouped by the rules that make the difference
+    #[command(after_help = "OLD and NEW are policy files, or folders of .dl files.\n\n\
+                      Exit codes: 0 no call is decided differently, 1 one is; with --allow-only-stricter 1 only where the \
+                      new policy lets more through; 2 broken policy, input or session, 3 nothing was compared.\n\n\
+                      Example: gatelog diff old.dl new.dl recordings --allow-only-stricter")]
+    Diff(Diff),
+    /// Measure how long checks, appends and loads take, on your own policy and recordings
+    #[command(
+        after_help = "Each check is timed as a replay makes it. Of the slowest, what their conditions looked at is \
+                      counted in a further replay, so that counting costs no time.\n\n\
+                      Exit codes: 0 measured, 2 broken policy or input, 3 no call was judged.\n\n\
+                      Example: gatelog bench --policy policy.dl recordings --runs 20"
+    )]
+    Bench(Bench),
     /// Show what recordings become: one line for each record
     #[command(after_help = "Example: gatelog records session.json")]
     Records(Records),
@@ -196,6 +218,76 @@ pub(crate) struct Facts {
     /// How to print rows: tsv is a row a line with control characters escaped, csv and json are exact
     #[arg(short, long, value_enum, default_value = "tsv")]
     pub(crate) format: RowsFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The policy there was
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The policy that would come
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// Recordings, or folders of them; - is standard input
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// Exit with 0 where no call is let through that was not before
+    #[arg(long)]
+    pub(crate) allow_only_stricter: bool,
+    /// How to print the differences
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Bench {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// Recordings, or folders of them; - is standard input
+    #[arg(required = true, value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
+    /// How often everything is measured
+    #[arg(long, value_name = "N", default_value = "5")]
+    pub(crate) runs: NonZero<usize>,
+    /// How to print the figures
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: DocumentFormat,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// The session
+    #[arg(short, long, value_name = "RECORDING")]
+    pub(crate) session: PathBuf,
+    /// The call of this id; a beginning will do where no other id begins so
+    #[arg(long, value_name = "ID", conflicts_with = "seq")]
+    pub(crate) call: Option<String>,
+    /// The call that is record N
+    #[arg(long, value_name = "N")]
+    pub(crate) seq: Option<u32>,
+    /// How to print the proof: dot is for Graphviz, mermaid for Markdown pages
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub(crate) format: ProofFormat,
+    /// Show what judging the call looked at instead: tuples by condition, those that cost most first
+    #[arg(long)]
+    pub(crate) cost: bool,
+    /// Cut nothing: every step of a chain, every record of a path, values in full
+    #[arg(long)]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]
@@ -368,6 +460,14 @@ impl BudgetFlags {
 pub(crate) enum DocumentFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProofFormat {
+    Text,
+    Json,
+    Dot,
+    Mermaid,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,25 +1,13 @@
 //! Session databases from files.
-#![expect(clippy::disallowed_methods, reason = "a file is looked into to see what it is")]
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use crate::cli::arguments::Reading;
 use crate::cli::files;
-use crate::recording::{DATABASE, Form, Recording, RecordingError};
+use crate::recording::{Form, Recording, RecordingError};
 use crate::report::json::FileError;
 use crate::store::{self, Database, Entry, StoreError};
-
-/// Whether the file is a SQLite database. Pipes and devices are not looked into.
-pub(crate) fn is_one(path: &Path) -> bool {
-    let mut start = [0; 16];
-    let regular = path.as_os_str() != "-" && path.metadata().is_ok_and(|about| about.is_file());
-    regular
-        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut start).is_ok())
-        && start == *DATABASE
-}
 
 /// Why a database gives no recordings.
 #[derive(Debug)]

@@ -2,19 +2,19 @@
 
 use crate::cli::agents::roster;
 use crate::cli::arguments::{Facts, RowsFormat};
+use crate::cli::calls::{Moment, NoCall, at_call};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::policy::{self, Audience};
 use crate::cli::recordings;
 use crate::cli::settings::settings;
-use crate::engine::EvalError;
 use crate::monitor::{Monitor, Request, Rows, Settings};
 use crate::program::{Program, RelationId, nearest};
 use crate::recording::Recording;
-use crate::replay::{Halt, Turn, walk};
+use crate::replay::{Halt, walk};
 use crate::report::json::FileError;
 use crate::report::rows::{RowFormat, relations};
-use crate::scenario::{CallName, known_calls};
+use crate::scenario::CallName;
 
 /// Prints rows of relations.
 pub(crate) fn run(flags: &Facts, console: &mut Console<'_>) -> Exit {
@@ -107,86 +107,16 @@ fn rows(
     name: Option<&CallName>,
     wanted: &[RelationId],
 ) -> Result<Vec<Rows>, Unanswered> {
-    let mut found = Candidates::default();
-    let end = walk(monitor, recording, &mut |monitor, turn| {
-        let Turn::Made(call) = turn else { return };
-        let Some(made) = monitor.graph().calls().get(call.0 as usize) else { return };
-        let Some(name) = name else { return };
-        let id = made.call_id.clone();
-        if name.names(made) {
-            found.exact.push(monitor.rows_at_call(call, wanted));
-        } else if name.begins(&id) {
-            // Only one that is alone is shown.
-            if found.begun.is_none() {
-                found.begun = Some(monitor.rows_at_call(call, wanted));
-            }
-            found.ids.push(id);
-        }
-    });
     let Some(name) = name else {
-        end.map_err(|Halt { stop, .. }| {
+        walk(monitor, recording, &mut |_, _| {}).map_err(|Halt { stop, .. }| {
             Unanswered::Broken(stop.kind.name(), format!("session stopped: {}", stop.text))
         })?;
         let request = Request::default();
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
-    found.only(name, end, monitor)
-}
-
-type Answer = Result<Vec<Rows>, EvalError>;
-
-/// The calls that a name may mean.
-#[derive(Default)]
-struct Candidates {
-    /// Those of exactly that name.
-    exact: Vec<Answer>,
-    /// The first of those whose id begins so.
-    begun: Option<Answer>,
-    /// The ids of all of those.
-    ids: Vec<String>,
-}
-
-impl Candidates {
-    /// The rows of the one call that is meant.
-    fn only(
-        mut self,
-        name: &CallName,
-        end: Result<(), Halt>,
-        monitor: &Monitor,
-    ) -> Result<Vec<Rows>, Unanswered> {
-        const WAYS: &str = "name it by its id, by a beginning of the id that no other has, or by --seq N";
-        let unknown = |text: String| Err(Unanswered::Broken("unknown_call", text));
-        let answer = match (self.exact.len(), self.ids.len(), end) {
-            (1, ..) => self.exact.pop(),
-            (0, 1, Ok(())) => self.begun,
-            (0, 1.., Err(Halt { stop, .. })) => {
-                let why = "the session stopped, and a later call's id might have begun so too";
-                let text = format!("write all of the id of {name}: {why}: {}", stop.text);
-                return Err(Unanswered::Broken(stop.kind.name(), text));
-            }
-            (0, 0, Err(Halt { stop, .. })) => {
-                let text = format!("there is no {name} before the session stopped: {}", stop.text);
-                return Err(Unanswered::Broken(stop.kind.name(), text));
-            }
-            (0, 0, Ok(())) => {
-                return unknown(format!("there is no {name}; {}; {WAYS}", known_calls(monitor)));
-            }
-            (0, n, Ok(())) => {
-                return unknown(format!(
-                    "{n} calls have ids that begin so; {}; {WAYS}",
-                    known_calls(monitor)
-                ));
-            }
-            (n, ..) => {
-                let calls = known_calls(monitor);
-                return unknown(format!(
-                    "there are {n} calls with that id: name the {name} by --seq; {calls}"
-                ));
-            }
-        };
-        match answer {
-            Some(rows) => rows.map_err(|error| Unanswered::Failed(error.to_string())),
-            None => unknown(format!("there is no {name}")),
-        }
-    }
+    let taken = at_call(monitor, recording, name, Moment::Made, &mut |monitor, call| {
+        monitor.rows_at_call(call, wanted)
+    });
+    let rows = taken.map_err(|NoCall { kind, text }| Unanswered::Broken(kind, text))?;
+    rows.map_err(|error| Unanswered::Failed(error.to_string()))
 }

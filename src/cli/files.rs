@@ -1,7 +1,7 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirEntry, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -125,30 +125,45 @@ pub(crate) fn is_folder(path: &Path) -> bool {
 /// The files under a folder in the order of their paths. Names that begin with a dot are left out, and links to folders
 /// are not followed, nor are pipes and devices waited for.
 pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    if !folder.is_dir() {
+        return Ok(vec![folder.to_owned()]);
+    }
     let mut files = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(path) = open.pop() {
-        let is_link = path != folder && path.is_symlink();
-        if !path.is_dir() {
-            // A link that leads nowhere is kept, and cannot be read later.
-            if path == folder || path.metadata().map_or(true, |about| about.is_file()) {
-                files.push(path);
-            }
-        } else if !is_link {
-            let mut entries = Vec::new();
-            for entry in std::fs::read_dir(&path).map_err(|error| unreadable(&path, why(&error)))? {
-                let entry = entry.map_err(|error| unreadable(&path, why(&error)))?;
-                if !entry.file_name().to_string_lossy().starts_with('.') {
-                    entries.push(entry.path());
-                }
-            }
-            // Last in, first out.
-            entries.sort();
-            entries.reverse();
-            open.append(&mut entries);
+    let mut open = vec![Entry { path: folder.to_owned(), is_folder: true }];
+    while let Some(entry) = open.pop() {
+        if !entry.is_folder {
+            files.push(entry.path);
+            continue;
         }
+        let mut entries = Vec::new();
+        let failed = |error: io::Error| unreadable(&entry.path, why(&error));
+        for met in std::fs::read_dir(&entry.path).map_err(failed)? {
+            entries.extend(entry_of(&met.map_err(failed)?));
+        }
+        // Last in, first out.
+        entries.sort_by(|one, other| other.path.cmp(&one.path));
+        open.append(&mut entries);
     }
     Ok(files)
+}
+
+/// What was met in a folder.
+struct Entry {
+    path: PathBuf,
+    is_folder: bool,
+}
+
+/// What is walked of an entry of a folder, if anything is. The folder itself says what most entries are.
+fn entry_of(met: &DirEntry) -> Option<Entry> {
+    if met.file_name().as_encoded_bytes().starts_with(b".") {
+        return None;
+    }
+    let path = met.path();
+    let kind = met.file_type().ok();
+    let (is_folder, is_file) = kind.map_or((false, false), |kind| (kind.is_dir(), kind.is_file()));
+    // A link that leads nowhere is kept, and cannot be read later.
+    let kept = is_folder || is_file || path.metadata().map_or(true, |about| about.is_file());
+    kept.then_some(Entry { path, is_folder })
 }
 
 /// A file that a command was given, or that was found in a folder that it was given.
@@ -269,13 +284,47 @@ pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     read().map_err(|error| unreadable(path, why(&error)))
 }
 
-/// All bytes of a stream, unless there are more than `most`: some files have no end.
-pub(crate) fn read_to(from: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+/// The bytes of a file that begins otherwise than so; none where it begins so, and then hardly more of it is read. Pipes and
+/// devices are not looked into first, and read whatever comes.
+#[cfg(feature = "sqlite")]
+pub(crate) fn bytes_unless(path: &Path, start: &[u8]) -> Result<Option<Vec<u8>>, FileError> {
+    /// Bytes of the first reading, after which most files are at their end.
+    const FIRST: u64 = 1 << 16;
+    let Some(about) = path.metadata().ok().filter(|about| about.is_file()) else {
+        return file_bytes(path).map(Some);
+    };
+    let read = || {
+        let mut file = File::open(path)?;
+        let first = usize::try_from(about.len().min(FIRST)).unwrap_or_default();
+        let mut bytes = vec![0; first.max(start.len())];
+        let length = file.read(&mut bytes)?;
+        bytes.truncate(length);
+        if bytes.starts_with(start) {
+            return Ok(None);
+        }
+        bytes.reserve_exact(
+            usize::try_from(about.len().min(LARGEST)).unwrap_or_default().saturating_sub(length),
+        );
+        read_on(&mut file, &mut bytes, LARGEST)?;
+        Ok(Some(bytes))
+    };
+    read().map_err(|error: io::Error| unreadable(path, why(&error)))
+}
+
+/// All that is left of a stream, unless it comes to more bytes than `most`.
+fn read_on(from: &mut dyn Read, bytes: &mut Vec<u8>, most: u64) -> io::Result<()> {
+    let left = most.saturating_add(1).saturating_sub(bytes.len() as u64);
+    from.take(left).read_to_end(bytes)?;
     if bytes.len() as u64 > most {
         return Err(io::Error::from(ErrorKind::FileTooLarge));
     }
+    Ok(())
+}
+
+/// All bytes of a stream, unless there are more than `most`: some files have no end.
+pub(crate) fn read_to(from: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    read_on(from, &mut bytes, most)?;
     Ok(bytes)
 }
 

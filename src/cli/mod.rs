@@ -5,13 +5,17 @@
 
 mod agents;
 mod arguments;
+mod bench;
+mod calls;
 mod check;
 pub mod console;
 #[cfg(feature = "sqlite")]
 mod databases;
 mod decide;
+mod diff;
 mod eval;
 pub mod exit;
+mod explain;
 mod facts;
 mod files;
 mod fmt;
@@ -81,6 +85,9 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Replay(flags) => replay::run(flags, quiet, console),
         Command::Decide(flags) => decide::run(flags, quiet, console),
         Command::Records(flags) => records::run(flags, quiet, console),
+        Command::Bench(flags) => bench::run(flags, quiet, console),
+        Command::Diff(flags) => diff::run(flags, quiet, console),
+        Command::Explain(flags) => explain::run(flags, quiet, console),
         Command::Facts(flags) => facts::run(flags, console),
         #[cfg(feature = "sqlite")]
         Command::Import(flags) => import::run(flags, quiet, console),

@@ -8,6 +8,8 @@ use crate::cli::console::Console;
 #[cfg(feature = "sqlite")]
 use crate::cli::databases;
 use crate::cli::files::{self, Found};
+#[cfg(feature = "sqlite")]
+use crate::recording::DATABASE;
 use crate::recording::{self, Recording, RecordingError};
 use crate::report::json::FileError;
 
@@ -33,22 +35,36 @@ impl Input {
         Self(dash.map(|path| files::bytes(path, console)))
     }
 
-    fn bytes(&self, path: &Path) -> Result<Vec<u8>, FileError> {
+    fn content(&self, path: &Path) -> Result<Content, FileError> {
         match &self.0 {
-            Some(bytes) if path.as_os_str() == "-" => bytes.clone(),
-            _ => files::file_bytes(path),
+            Some(bytes) if path.as_os_str() == "-" => bytes.clone().map(Content::Bytes),
+            #[cfg(feature = "sqlite")]
+            _ => files::bytes_unless(path, DATABASE)
+                .map(|bytes| bytes.map_or(Content::Database, Content::Bytes)),
+            #[cfg(not(feature = "sqlite"))]
+            _ => files::file_bytes(path).map(Content::Bytes),
         }
     }
+}
+
+/// What a file holds.
+enum Content {
+    /// A database, which is read by its path.
+    #[cfg(feature = "sqlite")]
+    Database,
+    Bytes(Vec<u8>),
 }
 
 /// Reads one file, and shows its sessions one after another. In a folder, a file that is no recording and is not named
 /// like one is left out, and said to be.
 pub(crate) fn each(found: &Found, flags: &Reading, input: &Input, visit: &mut dyn FnMut(Read)) {
-    #[cfg(feature = "sqlite")]
-    if databases::is_one(found.path()) {
-        return each_stored(found, flags, visit);
-    }
-    match of_file(found.path(), flags, input) {
+    let bytes = match input.content(found.path()) {
+        #[cfg(feature = "sqlite")]
+        Ok(Content::Database) => return each_stored(found, flags, visit),
+        Ok(Content::Bytes(bytes)) => bytes,
+        Err(error) => return visit(No::Unreadable(error).read(found)),
+    };
+    match of_bytes(&bytes, found.path(), flags) {
         Ok(recordings) => {
             for recording in wanted(recordings, flags) {
                 let source = source(found.path(), &recording);
@@ -92,13 +108,20 @@ fn one_stored(path: &Path, flags: &Reading) -> Result<Recording, FileError> {
 }
 
 /// Reads the one session of a file, or the one of several that the flags name.
+#[cfg_attr(
+    not(feature = "sqlite"),
+    expect(
+        clippy::infallible_destructuring_match,
+        reason = "without databases there is one kind of contents"
+    )
+)]
 pub(crate) fn one(path: &Path, flags: &Reading, console: &mut Console<'_>) -> Result<Recording, FileError> {
-    #[cfg(feature = "sqlite")]
-    if databases::is_one(path) {
-        return one_stored(path, flags);
-    }
-    let input = Input::of(&[path.to_owned()], console);
-    let recordings = match of_file(path, flags, &input) {
+    let bytes = match Input::of(&[path.to_owned()], console).content(path)? {
+        #[cfg(feature = "sqlite")]
+        Content::Database => return one_stored(path, flags),
+        Content::Bytes(bytes) => bytes,
+    };
+    let recordings = match of_bytes(&bytes, path, flags) {
         Ok(recordings) => recordings,
         Err(No::Unreadable(error) | No::OtherFile(error)) => return Err(error),
     };
@@ -175,9 +198,8 @@ impl No {
     }
 }
 
-fn of_file(path: &Path, flags: &Reading, input: &Input) -> Result<Vec<Recording>, No> {
-    let bytes = input.bytes(path).map_err(No::Unreadable)?;
-    recording::read(&bytes, &flags.options()).map_err(|error| {
+fn of_bytes(bytes: &[u8], path: &Path, flags: &Reading) -> Result<Vec<Recording>, No> {
+    recording::read(bytes, &flags.options()).map_err(|error| {
         let named_so = files::ends_with(path, &[".json", ".jsonl", ".ndjson"])
             && !files::ends_with(path, &[".test.json"]);
         // A recording that cannot be judged is a session that was not checked.

@@ -77,7 +77,7 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         give(Given::FileDone);
     };
     let mut met = Met::default();
-    let ended = in_order(&files, jobs, &work, &mut |given| match given {
+    let ended = in_order(&files, jobs, Given::size, &work, &mut |given| match given {
         Given::Met(more) => met.add(more),
         Given::Outcome(outcome) => progress.aside(|| take(outcome, flags, &policy, &mut course, console)),
         Given::FileDone => progress.step(),
@@ -117,6 +117,16 @@ enum Given {
     Met(Met),
     Outcome(Outcome),
     FileDone,
+}
+
+impl Given {
+    /// The bytes that it holds, about.
+    fn size(&self) -> usize {
+        match self {
+            Self::Outcome(Outcome::Judged { printed, .. }) => printed.len(),
+            Self::Met(_) | Self::Outcome(Outcome::Skipped(_) | Outcome::Unreadable(_)) | Self::FileDone => 0,
+        }
+    }
 }
 
 fn audience(flags: &Replay) -> Audience {

@@ -354,6 +354,16 @@ fn asks_for_action(program: &Program, literal: &Literal) -> bool {
     }
 }
 
+/// The allow rules that concern an action, by their places in `Program::decision_rules`.
+#[must_use]
+pub fn concerning(program: &Program, question: &Question<'_>, cache: &mut Cache) -> Vec<usize> {
+    let rules = program.decision_rules.iter().enumerate();
+    rules
+        .filter(|(_, rule)| rule.kind == DecisionKind::Allow && concerns(rule, question, cache))
+        .map(|(number, _)| number)
+        .collect()
+}
+
 /// How far each allow rule that concerns the action came.
 fn find_routes(judged: &mut Judged<'_>, index: u64, question: &Question<'_>) -> Vec<Route> {
     let program = judged.program;

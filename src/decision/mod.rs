@@ -5,7 +5,7 @@
 
 mod judge;
 
-pub use judge::{Judged, Question, Roots, Subject, decide, denied_by_error};
+pub use judge::{Judged, Question, Roots, Subject, concerning, decide, denied_by_error};
 
 /// The answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

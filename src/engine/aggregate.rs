@@ -172,7 +172,9 @@ impl<'a> Join<'a> {
             }
             Step::Aggregate(step) => Ok(Outcome::Each(self.aggregate(step)?)),
             // Atoms raise no error and are never staged; stages hold no stages.
-            Step::Scan { .. } | Step::Among(_) | Step::Lineage { .. } | Step::Stage(_) => Ok(Outcome::Fails),
+            Step::Scan { .. } | Step::Among(_) | Step::Lineage { .. } | Step::Stage(_) | Step::Counted(_) => {
+                Ok(Outcome::Fails)
+            }
         }
     }
 

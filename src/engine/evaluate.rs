@@ -1,3 +1,5 @@
+use std::sync::OnceLock;
+
 use crate::engine::agenda::{Agenda, Task};
 use crate::engine::ancestry::{Ancestry, RecordNames};
 use crate::engine::kept::{Kept, can_grow, kept, stratum_of};
@@ -12,10 +14,10 @@ use crate::program::{DecisionKind, Literal, Origin, Program, RelationId, Rule, R
 use crate::value::{ConstructorId, Pool, Word};
 
 /// A program that is ready to run: the plans of its rules, and which of its relations are kept between checks.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Engine {
     /// The widths and indexes of the relations, to start a database from.
-    shapes: Vec<Shape>,
+    pub(crate) shapes: Vec<Shape>,
     /// The texts and values of the program, with room for those of a session.
     pool: Pool,
     /// For each rule the plans of a first round: all rows of everything.
@@ -25,9 +27,11 @@ pub struct Engine {
     /// For each rule the plans of later rounds, one for each atom whose relation can grow.
     pub(crate) later: Vec<Vec<Plan>>,
     /// How each relation is kept.
-    kept: Vec<Kept>,
+    pub(crate) kept: Vec<Kept>,
     /// The rules of each relation.
     rules: Vec<Vec<RuleId>>,
+    /// For each rule its plan with the variables of the head given, made where the first proof is asked for.
+    pub(crate) proofs: OnceLock<Vec<Plan>>,
     /// For each decision rule, plans of its alternatives with the action's index given, and the slot it stands in.
     pub(crate) probes: Vec<Vec<(Plan, Option<usize>)>>,
     /// Whether a relation can hold more once the session has gone on, by relation.
@@ -45,11 +49,25 @@ pub struct Engine {
 /// Texts and compound values of a session for which room is made at its beginning.
 const SESSION_VALUES: usize = 512;
 
-#[derive(Debug)]
-struct Shape {
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
     arity: usize,
     indexes: Vec<Vec<usize>>,
     by_record: Vec<(Vec<usize>, usize)>,
+}
+
+impl Shape {
+    /// No tuples, with the indexes.
+    pub(crate) fn tuples(&self) -> Tuples {
+        let mut tuples = Tuples::new(self.arity);
+        for columns in &self.indexes {
+            tuples.index(columns);
+        }
+        for (columns, record) in &self.by_record {
+            tuples.index_by_record(columns, *record);
+        }
+        tuples
+    }
 }
 
 /// What a session's derived facts have been fed with.
@@ -129,6 +147,7 @@ impl Engine {
             later,
             kept,
             rules,
+            proofs: OnceLock::new(),
             probes,
             grows,
             fired,
@@ -143,17 +162,7 @@ impl Engine {
     /// A session without facts.
     #[must_use]
     pub fn database(&self) -> Database {
-        let tuples = |shape: &Shape| {
-            let mut tuples = Tuples::new(shape.arity);
-            for columns in &shape.indexes {
-                tuples.index(columns);
-            }
-            for (columns, record) in &shape.by_record {
-                tuples.index_by_record(columns, *record);
-            }
-            tuples
-        };
-        Database::with(self.pool.clone(), self.shapes.iter().map(tuples).collect())
+        Database::with(self.pool.clone(), self.shapes.iter().map(Shape::tuples).collect())
     }
 
     /// Whether [`Engine::feed`] has anything to do. Costs as much as relations are looked at.

@@ -120,6 +120,12 @@ impl<'a> Join<'a> {
                 self.each_binding(run, &results, sink)
             }
             Step::Stage(items) => self.stage(run, items, sink),
+            Step::Counted(counter) => {
+                let before = self.meter.steps();
+                let found = self.run(run.next(), sink);
+                counter.add(self.meter.steps() - before);
+                found
+            }
         }
     }
 

@@ -83,6 +83,7 @@ fn reads(step: &Step, into: &mut BTreeSet<VariableId>) {
             into.extend(&step.aggregate.outer);
             pattern_reads(&step.result, into);
         }
+        Step::Counted(_) => {}
         // Stages hold no stages.
         Step::Stage(steps) => steps.iter().for_each(|step| reads(step, into)),
     }
@@ -109,7 +110,7 @@ pub(crate) fn binds(step: &Step, into: &mut Vec<VariableId>) {
         Step::Scan { patterns, .. } => patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
         Step::Among(step) => step.patterns.iter().for_each(|(_, pattern)| pattern_binds(pattern, into)),
         Step::Lineage { patterns, .. } => patterns.iter().for_each(|pattern| pattern_binds(pattern, into)),
-        Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) => {}
+        Step::Absent { .. } | Step::AbsentLineage { .. } | Step::Filter(_) | Step::Counted(_) => {}
         Step::Match { pattern, .. } | Step::Generate { pattern, .. } => pattern_binds(pattern, into),
         Step::Aggregate(step) => {
             pattern_binds(&step.result, into);

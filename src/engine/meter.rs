@@ -53,6 +53,11 @@ impl Meter {
         Self { budget, steps: 0, tuples: 0, tuple_bytes: 0, pool_at_start: pool_bytes, pool_bytes: 0 }
     }
 
+    /// Tuples looked at so far, rounds included.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// One tuple was looked at.
     pub(crate) fn step(&mut self, relation: RelationId) -> Result<(), Halt> {
         self.steps += 1;

@@ -23,6 +23,8 @@ mod order;
 mod pass;
 mod plan;
 mod probe;
+mod prove;
+mod tally;
 mod tuples;
 mod walk;
 
@@ -30,9 +32,11 @@ pub use agenda::{Agenda, Agendas};
 pub use ancestry::RecordNames;
 pub use database::{Database, Moment};
 pub(crate) use join::SHOWN;
+pub(crate) use prove::{Near, Place, Prover, derived};
 
 pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
+pub use tally::{Costs, LiteralCost};
 
 use crate::program::RelationId;
 use crate::source::Span;

@@ -6,6 +6,7 @@ use crate::engine::evaluate::Progress;
 use crate::engine::join::{Join, Run, Window};
 use crate::engine::meter::{Faults, Halt, Meter, name_of};
 use crate::engine::plan::{Access, Pattern, Plan, Step};
+use crate::engine::tuples::Row;
 use crate::engine::{Budget, Database, Engine, EvalError};
 use crate::lineage::Lineage;
 use crate::program::{LineageRelation, Program, RelationId, RuleId};
@@ -32,6 +33,17 @@ impl<'a> Pass<'a> {
         let meter = Meter::new(budget, database.pool.bytes());
         engine.depend(database, lineage);
         Self { engine, program, database, lineage, meter, faults: Faults::default() }
+    }
+
+    /// The facts, and what was derived from them.
+    pub(crate) fn database(&self) -> &Database {
+        self.database
+    }
+
+    /// Every row of every relation is stable.
+    pub(crate) fn settle_all(&mut self) {
+        let all: Vec<RelationId> = (0..).map(RelationId).take(self.database.relations.len()).collect();
+        self.settle(&all);
     }
 
     /// Every row of these relations is stable.
@@ -304,6 +316,27 @@ impl<'a> Pass<'a> {
     pub(crate) fn list(&mut self, relation: LineageRelation, columns: usize) -> Vec<Vec<Word>> {
         let free = vec![Pattern::Any; columns];
         self.look(0, |join| join.matches(relation, &free).map(Iterator::collect).unwrap_or_default())
+    }
+
+    /// Reads the model that is there, settled before; of one relation only the rows below that one are seen.
+    pub(crate) fn view<T>(
+        &mut self,
+        variables: usize,
+        below: Option<(RelationId, Row)>,
+        ask: impl FnOnce(&mut Join<'_>) -> T,
+    ) -> T {
+        let before = below.and_then(|(relation, row)| Some((relation, self.limit(relation, row)?)));
+        let answer = self.look(variables, ask);
+        if let Some((relation, row)) = before {
+            self.limit(relation, row);
+        }
+        answer
+    }
+
+    /// Lets only the rows below that one be seen. Returns the row that was the limit before.
+    fn limit(&mut self, relation: RelationId, row: Row) -> Option<Row> {
+        let window = self.database.windows.get_mut(relation.0 as usize)?;
+        Some(std::mem::replace(window, Window { stable: row, recent: row }).recent)
     }
 
     /// Reads the model that is there; derives nothing.

@@ -1,4 +1,5 @@
 use crate::engine::among::ByRecordId;
+use crate::engine::tally::Counter;
 use crate::engine::tuples::IndexId;
 use crate::program::{Aggregate, Call, Comparison, LineageRelation, RelationId, RuleId, Term, VariableId};
 use crate::value::ConstructorId;
@@ -60,6 +61,8 @@ pub(crate) enum Step {
     Generate { call: Call, pattern: Pattern },
     /// For each result of an aggregate (one, or one for each witness).
     Aggregate(Box<AggregateStep>),
+    /// Counts what the steps from here on look at; see `tally`.
+    Counted(Counter),
     /// All of these, none before the other: each may raise an evaluation error, and none hides another's.
     Stage(Vec<Self>),
 }
@@ -154,7 +157,7 @@ impl Plan {
                     self.lineage = true;
                     self.edges |= matches!(relation, LineageRelation::Edge | LineageRelation::EdgeData);
                 }
-                Step::Filter(_) | Step::Match { .. } | Step::Generate { .. } => {}
+                Step::Filter(_) | Step::Match { .. } | Step::Generate { .. } | Step::Counted(_) => {}
                 Step::Aggregate(step) => self.survey(&step.steps),
                 Step::Stage(steps) => self.survey(steps),
             }

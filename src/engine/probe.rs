@@ -54,7 +54,8 @@ impl Engine {
             | Step::AbsentLineage { .. }
             | Step::Filter(_)
             | Step::Match { .. }
-            | Step::Generate { .. } => false,
+            | Step::Generate { .. }
+            | Step::Counted(_) => false,
             Step::Stage(steps) => steps.iter().any(|step| self.reads_what_grows(step)),
         }
     }

@@ -125,6 +125,19 @@ impl Tuples {
         true
     }
 
+    /// Of the indexes whose columns are all bound, the one with most of them, and its columns.
+    pub(crate) fn narrowest(&self, bound: &[bool]) -> Option<(IndexId, &[usize])> {
+        let usable = |index: &&Index| index.columns.iter().all(|&column| bound.get(column) == Some(&true));
+        let numbered = self.indexes.iter().enumerate().filter(|(_, index)| usable(index));
+        let best = numbered.max_by_key(|(_, index)| index.columns.len());
+        best.map(|(number, index)| (IndexId(number), &*index.columns))
+    }
+
+    /// The columns of an index.
+    pub(crate) fn columns(&self, index: IndexId) -> &[usize] {
+        self.indexes.get(index.0).map_or(&[], |index| &index.columns)
+    }
+
     /// The index over these columns, made if it is not there. It covers later rows only after [`Tuples::refresh`].
     pub(crate) fn index(&mut self, columns: &[usize]) -> IndexId {
         if let Some(found) = self.indexes.iter().position(|index| *index.columns == *columns) {

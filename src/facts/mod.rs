@@ -11,53 +11,136 @@ pub use schema::Schema;
 
 use crate::engine::Database;
 use crate::lineage::RecordId;
+use crate::program::RelationId;
 use crate::records::{CallNumber, Graph, Record, Role, RunChange, SessionFact, Status};
 use crate::value::Word;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-/// How much of a graph has become facts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// How much of a graph has become facts, and of which relations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Projected {
     records: usize,
     facts: usize,
     runs: usize,
+    /// Whether a relation is filled, by relation.
+    filled: Vec<bool>,
 }
 
 impl Projected {
-    /// Whether the graph has what is not among the facts yet.
+    /// Whether the graph has what is not among the facts of these relations yet.
     #[must_use]
-    pub fn is_behind(&self, graph: &Graph) -> bool {
-        let Self { records, facts, runs } = *self;
-        records != graph.records().len() || facts != graph.facts().len() || runs != graph.runs().len()
+    pub fn is_behind(&self, graph: &Graph, needed: &[bool]) -> bool {
+        let Self { records, facts, runs, filled } = self;
+        let unfilled = |(at, &needed): (usize, &bool)| needed && filled.get(at) != Some(&true);
+        *records != graph.records().len()
+            || *facts != graph.facts().len()
+            || *runs != graph.runs().len()
+            || needed.iter().enumerate().any(unfilled)
+    }
+
+    /// Fills these relations from now on. Returns those that were not filled before.
+    fn fill(&mut self, needed: &[bool]) -> Option<Vec<bool>> {
+        if self.filled.len() < needed.len() {
+            self.filled.resize(needed.len(), false);
+        }
+        let new = |(filled, needed): (&bool, &bool)| *needed && !*filled;
+        if !self.filled.iter().zip(needed).any(new) {
+            return None;
+        }
+        let fresh: Vec<bool> = self.filled.iter().zip(needed).map(new).collect();
+        for (filled, needed) in self.filled.iter_mut().zip(needed) {
+            *filled |= needed;
+        }
+        Some(fresh)
     }
 }
 
-/// Adds the facts of all records and notes that are new since `projected`, and takes out those of calls that have ended.
-/// Costs as much as there are such, and as rows of `ToolOutcome` came after those that go.
-pub fn project(schema: &Schema, graph: &Graph, database: &mut Database, projected: &mut Projected) {
-    for record in graph.records().iter().skip(projected.records) {
-        project_record(schema, record, database);
+/// The relations that are filled.
+struct Target<'a> {
+    database: &'a mut Database,
+    filled: &'a [bool],
+}
+
+impl Target<'_> {
+    fn takes(&self, relation: RelationId) -> bool {
+        self.filled.get(relation.0 as usize) == Some(&true)
+    }
+
+    /// Adds a tuple that begins with a record and goes on with texts.
+    fn insert<const TEXTS: usize>(&mut self, relation: RelationId, record: RecordId, texts: [&str; TEXTS]) {
+        if !self.takes(relation) {
+            return;
+        }
+        let Some(id) = name(self.database, record) else { return };
+        let mut tuple = [id; WIDEST];
+        for (word, text) in tuple.iter_mut().skip(1).zip(texts) {
+            *word = self.database.text(text);
+        }
+        self.database.insert(relation, tuple.get(..=TEXTS).unwrap_or_default());
+    }
+}
+
+/// Columns of the widest relation of a session.
+const WIDEST: usize = 7;
+
+/// Adds the facts of all records and notes that are new since `projected`, and takes out those of calls that have ended, in
+/// the relations that are needed now or were before. Costs as much as there are such, and as rows of `ToolOutcome` came
+/// after those that go; and where a relation is needed for the first time, as much as the graph is long.
+pub fn project(
+    schema: &Schema,
+    graph: &Graph,
+    database: &mut Database,
+    projected: &mut Projected,
+    needed: &[bool],
+) {
+    if let Some(fresh) = projected.fill(needed) {
+        let mut target = Target { database: &mut *database, filled: &fresh };
+        for (number, record) in graph.records().iter().take(projected.records).enumerate() {
+            project_record(schema, (number, record), &mut target);
+        }
+        for fact in graph.facts().iter().take(projected.facts) {
+            project_fact(schema, fact, &mut target);
+        }
+        run(schema, graph, &mut target, changed(graph, 0..projected.runs).0);
+    }
+    let mut target = Target { database, filled: &projected.filled };
+    for (number, record) in graph.records().iter().enumerate().skip(projected.records) {
+        let symbol = target.database.pool.symbol(&record.id);
+        target.database.names.push(symbol);
+        project_record(schema, (number, record), &mut target);
     }
     projected.records = graph.records().len();
-    let (started, settled) = changed(graph, projected.runs);
+    let (started, settled) = changed(graph, projected.runs..graph.runs().len());
     projected.runs = graph.runs().len();
-    let settled: Vec<_> = settled.iter().filter_map(|&call| running(graph, database, call)).collect();
-    database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
+    if target.takes(schema.tool_outcome) {
+        let settled: Vec<_> =
+            settled.iter().filter_map(|&call| running(graph, target.database, call)).collect();
+        target.database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
+    }
     for fact in graph.facts().iter().skip(projected.facts) {
-        project_fact(schema, fact, database);
+        project_fact(schema, fact, &mut target);
     }
     projected.facts = graph.facts().len();
+    run(schema, graph, &mut target, started);
+}
+
+/// Adds the rows of calls that run.
+fn run(schema: &Schema, graph: &Graph, target: &mut Target<'_>, started: BTreeSet<CallNumber>) {
+    if !target.takes(schema.tool_outcome) {
+        return;
+    }
     for call in started {
-        if let Some(tuple) = running(graph, database, call) {
-            database.insert(schema.tool_outcome, &tuple);
+        if let Some(tuple) = running(graph, target.database, call) {
+            target.database.insert(schema.tool_outcome, &tuple);
         }
     }
 }
 
-/// The calls that began to run, or ended, since so many changes.
-fn changed(graph: &Graph, since: usize) -> (BTreeSet<CallNumber>, Vec<CallNumber>) {
+/// The calls that began to run, or ended, with these changes.
+fn changed(graph: &Graph, changes: Range<usize>) -> (BTreeSet<CallNumber>, Vec<CallNumber>) {
     let (mut started, mut settled) = (BTreeSet::new(), Vec::new());
-    for change in graph.runs().iter().skip(since) {
+    for change in graph.runs().get(changes).unwrap_or_default() {
         match *change {
             RunChange::Started(call) => {
                 started.insert(call);
@@ -79,30 +162,33 @@ fn running(graph: &Graph, database: &mut Database, number: CallNumber) -> Option
     Some([id, call_id, tool, arguments, status])
 }
 
-fn project_record(schema: &Schema, record: &Record, database: &mut Database) {
-    let symbol = database.pool.symbol(&record.id);
-    database.names.push(symbol);
-    let id = Word::symbol(symbol);
-    let message = Message {
-        contents: &record.contents,
-        tools_json: &record.tools_json,
-        agent: &record.agent,
-        role: record.role,
-        entity: &record.entity,
-        principal: &record.principal,
-    };
-    let message = message.word(schema, database);
-    database.insert(schema.sent_message, &[id, message]);
-    if let Some(metadata) = &record.metadata {
-        let metadata = database.text(metadata);
-        database.insert(schema.message_metadata, &[id, metadata]);
+fn project_record(schema: &Schema, (number, record): (usize, &Record), target: &mut Target<'_>) {
+    let number = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
+    if target.takes(schema.sent_message)
+        && let Some(id) = name(target.database, number)
+    {
+        let message = Message {
+            contents: &record.contents,
+            tools_json: &record.tools_json,
+            agent: &record.agent,
+            role: record.role,
+            entity: &record.entity,
+            principal: &record.principal,
+        };
+        let message = message.word(schema, target.database);
+        target.database.insert(schema.sent_message, &[id, message]);
     }
-    if let Some(event) = &record.event {
+    if let Some(metadata) = &record.metadata {
+        target.insert(schema.message_metadata, number, [metadata]);
+    }
+    if target.takes(schema.record_event)
+        && let (Some(event), Some(id)) = (&record.event, name(target.database, number))
+    {
         let [event_id, invocation, author, branch, time] =
             [&event.event_id, &event.invocation_id, &event.author, &event.branch, &event.time]
-                .map(|text| database.text(text));
+                .map(|text| target.database.text(text));
         let seq = Word::number(event.seq);
-        database.insert(schema.record_event, &[id, event_id, invocation, author, branch, seq, time]);
+        target.database.insert(schema.record_event, &[id, event_id, invocation, author, branch, seq, time]);
     }
 }
 
@@ -135,76 +221,91 @@ impl Message<'_> {
     }
 }
 
-fn project_fact(schema: &Schema, fact: &SessionFact, database: &mut Database) {
+fn project_fact(schema: &Schema, fact: &SessionFact, target: &mut Target<'_>) {
     match fact {
         SessionFact::ToolResult { record, tool, arguments } => {
-            insert(database, schema.tool_result, *record, &[tool, arguments]);
+            target.insert(schema.tool_result, *record, [tool, arguments]);
         }
         SessionFact::ProposedCall { record, call_id, tool, arguments } => {
-            insert(database, schema.proposed_call, *record, &[call_id, tool, arguments]);
+            target.insert(schema.proposed_call, *record, [call_id, tool, arguments]);
         }
         SessionFact::ToolOutcome { record, call_id, tool, arguments, status } => {
-            insert(database, schema.tool_outcome, *record, &[call_id, tool, arguments, status.name()]);
+            target.insert(schema.tool_outcome, *record, [call_id, tool, arguments, status.name()]);
         }
         SessionFact::ToolOutput { record, tool, arguments } => {
-            insert(database, schema.tool_output, *record, &[tool, arguments]);
-        }
-        SessionFact::Confirmation { record, call_id, confirmed, hint, payload, principal } => {
-            let Some(id) = name(database, *record) else { return };
-            let [call_id, hint, payload, principal] =
-                [call_id, hint, payload, principal].map(|text| database.text(text));
-            let confirmed = Word::number(i64::from(*confirmed));
-            database.insert(schema.confirmation, &[id, call_id, confirmed, hint, payload, principal]);
+            target.insert(schema.tool_output, *record, [tool, arguments]);
         }
         SessionFact::StateWrite { record, scope, key, value } => {
-            insert(database, schema.state_write, *record, &[scope, key, value]);
+            target.insert(schema.state_write, *record, [scope, key, value]);
         }
         SessionFact::StateRead { record, scope, key, value } => {
-            insert(database, schema.state_read, *record, &[scope, key, value]);
+            target.insert(schema.state_read, *record, [scope, key, value]);
         }
-        SessionFact::ArtifactWrite { record, filename, version } => {
-            let Some(id) = name(database, *record) else { return };
-            let filename = database.text(filename);
-            database.insert(schema.artifact_write, &[id, filename, Word::number(*version)]);
-        }
-        SessionFact::ArtifactRead { record, filename, version } => {
-            let Some(id) = name(database, *record) else { return };
-            let filename = database.text(filename);
-            database.insert(schema.artifact_read, &[id, filename, Word::number(*version)]);
-        }
-        SessionFact::EdgePrincipal { source, dest, principal } => {
-            let Some(source) = name(database, *source) else { return };
-            let Some(dest) = name(database, *dest) else { return };
-            let principal = database.text(principal);
-            database.insert(schema.edge_principal, &[source, dest, principal]);
-        }
-        SessionFact::EdgeEntity { source, dest, entity } => {
-            let Some(source) = name(database, *source) else { return };
-            let Some(dest) = name(database, *dest) else { return };
-            let entity = database.text(entity);
-            database.insert(schema.edge_entity, &[source, dest, entity]);
-        }
-        SessionFact::ToolSource { tool, source } => {
-            let tuple = [tool, source].map(|text| database.text(text));
-            database.insert(schema.tool_source, &tuple);
-        }
-        SessionFact::SessionUser { id } => {
-            let tuple = [database.text(id)];
-            database.insert(schema.session_user, &tuple);
-        }
+        SessionFact::Confirmation { .. }
+        | SessionFact::ArtifactWrite { .. }
+        | SessionFact::ArtifactRead { .. }
+        | SessionFact::EdgePrincipal { .. }
+        | SessionFact::EdgeEntity { .. }
+        | SessionFact::ToolSource { .. }
+        | SessionFact::SessionUser { .. } => project_rare(schema, fact, target),
     }
+}
+
+/// The facts that a session has few of.
+fn project_rare(schema: &Schema, fact: &SessionFact, target: &mut Target<'_>) {
+    let Some(relation) = rare(schema, fact).filter(|&relation| target.takes(relation)) else { return };
+    if let Some(tuple) = rare_tuple(fact, target.database) {
+        target.database.insert(relation, &tuple);
+    }
+}
+
+fn rare(schema: &Schema, fact: &SessionFact) -> Option<RelationId> {
+    match fact {
+        SessionFact::Confirmation { .. } => Some(schema.confirmation),
+        SessionFact::ArtifactWrite { .. } => Some(schema.artifact_write),
+        SessionFact::ArtifactRead { .. } => Some(schema.artifact_read),
+        SessionFact::EdgePrincipal { .. } => Some(schema.edge_principal),
+        SessionFact::EdgeEntity { .. } => Some(schema.edge_entity),
+        SessionFact::ToolSource { .. } => Some(schema.tool_source),
+        SessionFact::SessionUser { .. } => Some(schema.session_user),
+        SessionFact::ToolResult { .. }
+        | SessionFact::ProposedCall { .. }
+        | SessionFact::ToolOutcome { .. }
+        | SessionFact::ToolOutput { .. }
+        | SessionFact::StateWrite { .. }
+        | SessionFact::StateRead { .. } => None,
+    }
+}
+
+fn rare_tuple(fact: &SessionFact, database: &mut Database) -> Option<Vec<Word>> {
+    Some(match fact {
+        SessionFact::Confirmation { record, call_id, confirmed, hint, payload, principal } => {
+            let id = name(database, *record)?;
+            let [call_id, hint, payload, principal] =
+                [call_id, hint, payload, principal].map(|text| database.text(text));
+            vec![id, call_id, Word::number(i64::from(*confirmed)), hint, payload, principal]
+        }
+        SessionFact::ArtifactWrite { record, filename, version }
+        | SessionFact::ArtifactRead { record, filename, version } => {
+            vec![name(database, *record)?, database.text(filename), Word::number(*version)]
+        }
+        SessionFact::EdgePrincipal { source, dest, principal: label }
+        | SessionFact::EdgeEntity { source, dest, entity: label } => {
+            vec![name(database, *source)?, name(database, *dest)?, database.text(label)]
+        }
+        SessionFact::ToolSource { tool, source } => [tool, source].map(|text| database.text(text)).to_vec(),
+        SessionFact::SessionUser { id } => vec![database.text(id)],
+        SessionFact::ToolResult { .. }
+        | SessionFact::ProposedCall { .. }
+        | SessionFact::ToolOutcome { .. }
+        | SessionFact::ToolOutput { .. }
+        | SessionFact::StateWrite { .. }
+        | SessionFact::StateRead { .. } => return None,
+    })
 }
 
 fn name(database: &Database, record: RecordId) -> Option<Word> {
     database.names.symbol(record).map(Word::symbol)
-}
-
-/// Adds a tuple that begins with a record and goes on with texts.
-fn insert(database: &mut Database, relation: crate::program::RelationId, record: RecordId, texts: &[&str]) {
-    let Some(id) = name(database, record) else { return };
-    let mut tuple = vec![id];
-    tuple.extend(texts.iter().map(|text| database.text(text)));
-    database.insert(relation, &tuple);
 }
 
 /// What is asked for, as facts need it.

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 pub use number::Decimal;
 pub use reader::parse;
-pub(crate) use reader::plain_length;
+pub(crate) use reader::{Reader, plain_length};
 
 /// Objects and arrays nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 128;

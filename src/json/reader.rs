@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::json::Fault;
@@ -17,18 +18,20 @@ use crate::json::MAX_DEPTH;
 /// assert!(gatelog::json::parse(r#"{"a":1,"a":2}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Json, Fault> {
-    let mut reader = Reader { text, at: 0, fields: Vec::with_capacity(FEW), items: Vec::new() };
+    let mut reader = Reader::of(text);
     let value = reader.value(0)?;
-    reader.blanks();
-    if reader.at < text.len() {
+    if !reader.is_done() {
         return Err(reader.fault(FaultKind::Syntax { expected: "the end of the text" }));
     }
     Ok(value)
 }
 
-struct Reader<'a> {
+/// A place in a text, from which one value after another is read.
+pub(crate) struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Keys of the objects that are being skipped, outermost first.
+    keys: Vec<&'a str>,
     /// Fields of the objects that are open, outermost first: each object takes its own from here once it is whole.
     fields: Vec<(Box<str>, Json)>,
     /// The same for items of arrays.
@@ -36,6 +39,44 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// The beginning of that text.
+    pub(crate) fn of(text: &'a str) -> Self {
+        Self { text, at: 0, keys: Vec::new(), fields: Vec::new(), items: Vec::new() }
+    }
+
+    /// Goes to another place, whatever was being read.
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
+        self.keys.clear();
+        self.fields.clear();
+        self.items.clear();
+    }
+
+    /// The byte before which it stands.
+    pub(crate) fn place(&self) -> usize {
+        self.at
+    }
+
+    /// Whether nothing but blanks is left.
+    pub(crate) fn is_done(&mut self) -> bool {
+        self.blanks();
+        self.at >= self.text.len()
+    }
+
+    /// Takes that byte of the grammar and the blanks before it, if it comes next.
+    pub(crate) fn takes(&mut self, byte: u8) -> bool {
+        self.blanks();
+        let comes = self.peek() == Some(byte);
+        self.at += usize::from(comes);
+        comes
+    }
+
+    /// The byte with which the next value begins.
+    pub(crate) fn first_byte(&mut self) -> Option<u8> {
+        self.blanks();
+        self.peek()
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -54,7 +95,8 @@ impl<'a> Reader<'a> {
         Err(self.fault(FaultKind::Syntax { expected }))
     }
 
-    fn value(&mut self, depth: usize) -> Result<Json, Fault> {
+    /// The next value, which stands inside that many others.
+    pub(crate) fn value(&mut self, depth: usize) -> Result<Json, Fault> {
         self.blanks();
         match self.peek() {
             Some(b'{' | b'[') if depth >= MAX_DEPTH => Err(self.fault(FaultKind::TooDeep)),
@@ -106,6 +148,70 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The next key, unless escapes are in it, or none comes.
+    pub(crate) fn key(&mut self) -> Option<&'a str> {
+        match self.first_byte()? {
+            b'"' => match self.text().ok()? {
+                Cow::Borrowed(key) => Some(key),
+                Cow::Owned(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Passes over the next value, which stands inside that many others. None where it is no strict JSON, and where it is so
+    /// odd that only [`Reader::value`] says whether it is.
+    pub(crate) fn skip(&mut self, depth: usize) -> Option<()> {
+        match self.first_byte()? {
+            b'{' | b'[' if depth >= MAX_DEPTH => None,
+            b'{' => self.skip_object(depth),
+            b'[' => self.skip_array(depth),
+            b'"' => self.text().ok().map(|_| ()),
+            b'-' | b'0'..=b'9' => self.digits_of_number().ok().map(|_| ()),
+            _ => self.word().ok().map(|_| ()),
+        }
+    }
+
+    fn skip_object(&mut self, depth: usize) -> Option<()> {
+        self.at += 1;
+        let first = self.keys.len();
+        if self.takes(b'}') {
+            return Some(());
+        }
+        loop {
+            let key = self.key()?;
+            let before = self.keys.get(first..)?;
+            if before.len() >= FEW || before.contains(&key) || !self.takes(b':') {
+                return None;
+            }
+            self.keys.push(key);
+            self.skip(depth + 1)?;
+            if self.takes(b'}') {
+                self.keys.truncate(first);
+                return Some(());
+            }
+            if !self.takes(b',') {
+                return None;
+            }
+        }
+    }
+
+    fn skip_array(&mut self, depth: usize) -> Option<()> {
+        self.at += 1;
+        if self.takes(b']') {
+            return Some(());
+        }
+        loop {
+            self.skip(depth + 1)?;
+            if self.takes(b']') {
+                return Some(());
+            }
+            if !self.takes(b',') {
+                return None;
+            }
+        }
+    }
+
     fn array(&mut self, depth: usize) -> Result<Json, Fault> {
         self.at += 1;
         let first = self.items.len();
@@ -149,6 +255,11 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Result<Json, Fault> {
+        Ok(Json::Number(self.digits_of_number()?.into()))
+    }
+
+    /// The next number, as it is written.
+    pub(crate) fn digits_of_number(&mut self) -> Result<&'a str, Fault> {
         let start = self.at;
         if self.peek() == Some(b'-') {
             self.at += 1;
@@ -174,7 +285,7 @@ impl<'a> Reader<'a> {
             }
             self.some_digits()?;
         }
-        Ok(Json::Number(self.text.get(start..self.at).unwrap_or("").into()))
+        Ok(self.text.get(start..self.at).unwrap_or(""))
     }
 
     fn some_digits(&mut self) -> Result<(), Fault> {
@@ -192,18 +303,23 @@ impl<'a> Reader<'a> {
     }
 
     fn string(&mut self) -> Result<Box<str>, Fault> {
+        self.text().map(Box::from)
+    }
+
+    /// The text whose opening quote comes next, escapes decoded.
+    pub(crate) fn text(&mut self) -> Result<Cow<'a, str>, Fault> {
         self.at += 1;
         let plain = self.plain();
         if self.peek() == Some(b'"') {
             self.at += 1;
-            return Ok(plain.into());
+            return Ok(Cow::Borrowed(plain));
         }
         let mut out = plain.to_owned();
         loop {
             match self.peek() {
                 Some(b'"') => {
                     self.at += 1;
-                    return Ok(out.into());
+                    return Ok(Cow::Owned(out));
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 Some(_) => return self.expected("an escaped control character"),

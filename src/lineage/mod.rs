@@ -23,16 +23,20 @@ impl ContextId {
     pub const EMPTY: Self = Self(0);
 }
 
+/// No record.
+const NOBODY: RecordId = RecordId(u32::MAX);
+
 /// Contexts and records that are looked at before two sets are united run by run.
 const MAX_WALK: usize = 64;
 
 #[derive(Debug, Clone)]
 struct Context {
     parent: ContextId,
-    appended: Box<[RecordId]>,
+    /// Where its records end in [`Lineage::appended`]; they begin where those of the context made before it end.
+    end: u32,
     len: u32,
-    /// The first and the last record that were computed from it.
-    users: Option<(RecordId, RecordId)>,
+    /// The first and the last record that were computed from it; [`NOBODY`] where none was.
+    users: (RecordId, RecordId),
     /// The records of the context itself.
     members: Runs,
     /// The members and all that they were computed from: with a record, always all of its ancestors.
@@ -44,6 +48,8 @@ struct Context {
 #[derive(Debug, Clone)]
 pub struct Lineage {
     contexts: Vec<Context>,
+    /// The records that contexts add to their parents, context after context.
+    appended: Vec<RecordId>,
     inputs: Vec<ContextId>,
     /// What was stated about the edge (destination, source) in place of what its place in the context says.
     stated: BTreeMap<(RecordId, RecordId), Option<Position>>,
@@ -61,15 +67,9 @@ pub struct Position {
 impl Default for Lineage {
     fn default() -> Self {
         let (members, ancestors) = (Runs::default(), Runs::default());
-        let empty = Context {
-            parent: ContextId::EMPTY,
-            appended: Box::default(),
-            len: 0,
-            users: None,
-            members,
-            ancestors,
-        };
-        Self { contexts: vec![empty], inputs: Vec::new(), stated: BTreeMap::new() }
+        let empty =
+            Context { parent: ContextId::EMPTY, end: 0, len: 0, users: (NOBODY, NOBODY), members, ancestors };
+        Self { contexts: vec![empty], appended: Vec::new(), inputs: Vec::new(), stated: BTreeMap::new() }
     }
 }
 
@@ -95,33 +95,29 @@ impl Lineage {
         }
         let base = self.context(parent);
         let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
-        let mut appended = Vec::with_capacity(records.len());
+        let start = self.appended.len();
         for &record in records {
             if !members.contains(record) && (record.0 as usize) < self.inputs.len() {
-                appended.push(record);
+                self.appended.push(record);
                 len += 1;
                 members.insert(record);
             }
         }
         // The newest first: what they were computed from holds most of the others, with all that those came from.
-        for &record in appended.iter().rev() {
+        for &record in self.appended.get(start..).unwrap_or_default().iter().rev() {
             if !ancestors.contains(record) {
                 self.absorb(&mut ancestors, self.inputs(record));
                 ancestors.insert(record);
             }
         }
-        if appended.is_empty() {
+        if self.appended.len() == start {
             return parent;
         }
+        // A session of more records than a `u32` counts does not fit into memory.
+        let end = u32::try_from(self.appended.len()).unwrap_or(u32::MAX);
         let id = ContextId(u32::try_from(self.contexts.len()).unwrap_or(u32::MAX));
-        self.contexts.push(Context {
-            parent,
-            appended: appended.into(),
-            len,
-            users: None,
-            members,
-            ancestors,
-        });
+        let users = (NOBODY, NOBODY);
+        self.contexts.push(Context { parent, end, len, users, members, ancestors });
         id
     }
 
@@ -133,17 +129,19 @@ impl Lineage {
         let (mut open, mut new, mut steps) = (vec![context], Runs::default(), 0);
         while let Some(id) = open.pop() {
             let here = self.context(id);
-            let known = here.users.is_some_and(|(first, last)| set.contains(first) || set.contains(last));
+            let (first, last) = here.users;
+            let known = first != NOBODY && (set.contains(first) || set.contains(last));
             if here.len == 0 || known {
                 continue;
             }
-            steps += 1 + here.appended.len();
+            let appended = self.appended(id);
+            steps += 1 + appended.len();
             if steps > MAX_WALK {
                 set.union(&self.context(context).ancestors);
                 return;
             }
             open.push(here.parent);
-            for &record in &here.appended {
+            for &record in appended {
                 if !set.contains(record) && !new.contains(record) {
                     new.insert(record);
                     open.push(self.inputs(record));
@@ -158,7 +156,8 @@ impl Lineage {
         let id = RecordId(u32::try_from(self.inputs.len()).unwrap_or(u32::MAX));
         self.inputs.push(inputs);
         if let Some(context) = self.contexts.get_mut(inputs.0 as usize) {
-            context.users = Some((context.users.map_or(id, |(first, _)| first), id));
+            let first = context.users.0;
+            context.users = (if first == NOBODY { id } else { first }, id);
         }
         id
     }
@@ -178,7 +177,8 @@ impl Lineage {
     /// The records that a context adds to the one it continues, in order.
     #[must_use]
     pub fn appended(&self, context: ContextId) -> &[RecordId] {
-        &self.context(context).appended
+        let before = context.0.checked_sub(1).map_or(0, |before| self.context(ContextId(before)).end);
+        self.appended.get(before as usize..self.context(context).end as usize).unwrap_or_default()
     }
 
     /// Number of contexts, the empty one included.
@@ -201,8 +201,9 @@ impl Lineage {
             if here.len == 0 {
                 return None;
             }
+            let appended = self.appended(at);
             at = here.parent;
-            Some((here.len, &here.appended))
+            Some((here.len, appended))
         })
         .flat_map(|(len, appended)| {
             appended

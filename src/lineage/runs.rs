@@ -1,10 +1,14 @@
 //! Sets of record numbers that share all but their newest part with the sets they grew from.
 
 use crate::lineage::RecordId;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Runs that a set keeps for itself before it hands them to a chunk that later sets share.
 const CHUNK: usize = 4;
+
+/// Runs that a set holds without memory of their own: most sets are one or two.
+const INLINE: usize = 2;
 
 /// `(first, one past the last)`
 type Run = (u32, u32);
@@ -14,7 +18,7 @@ type Run = (u32, u32);
 #[derive(Clone, Default)]
 pub struct Runs {
     older: Option<Arc<Chunk>>,
-    recent: Vec<Run>,
+    recent: SmallVec<[Run; INLINE]>,
 }
 
 /// A piece of a set, with the pieces below it. `skip` leads further down, so that a search takes logarithmic time.
@@ -183,7 +187,7 @@ impl Runs {
     fn merge(&mut self, new: Vec<Run>) {
         let lowest = new.iter().map(|run| run.0).min().unwrap_or(u32::MAX);
         let mut all = new;
-        all.append(&mut self.recent);
+        all.extend(self.recent.drain(..));
         while let Some(chunk) = self.older.take_if(|chunk| chunk.end() >= lowest) {
             all.extend(chunk.runs.iter().copied());
             self.older.clone_from(&chunk.below);

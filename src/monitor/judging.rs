@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::decision::{self, Decision, Judged, Question};
-use crate::engine::{Agenda, Database, EvalError, Moment, Progress};
+use crate::decision::{self, Decision, Judged, Question, ReasonKind};
+use crate::engine::{Agenda, Database, EvalError, Moment, Progress, Prover};
+use crate::explain::{self, Proof};
 use crate::facts::{self, Asked, Projected};
 use crate::lineage::RecordId;
 use crate::monitor::{Policy, Rows, Settings};
-use crate::program::RelationId;
 use crate::program::types::Datum;
+use crate::program::{DecisionKind, RelationId};
 use crate::records::Graph;
 use crate::value::Word;
 
@@ -116,7 +117,7 @@ impl<'a> Judging<'a> {
     /// One decision for each action.
     pub(crate) fn decide(&mut self, check: &Check<'_>) -> Vec<Decision> {
         let agenda = self.agenda(check);
-        self.begin(agenda, &check.current)
+        self.begin(agenda, &self.policy.needed, &check.current)
             .and_then(|()| {
                 let moment = self.ask(check, Wanted::Read);
                 let result = self.judge(agenda, &check.questions);
@@ -153,12 +154,71 @@ impl<'a> Judging<'a> {
         // What grows is fed with one agenda alone, and is derived with the request where that has it not.
         let mut agenda = policy.engine.agenda(&policy.program, relations);
         agenda.feed_as(policy.agendas.all());
-        self.begin(&agenda, &check.current)?;
+        self.begin(&agenda, &policy.program.needed(relations), &check.current)?;
         let moment = self.ask(check, Wanted::All);
         let result =
             self.evaluate(&agenda).map(|()| relations.iter().map(|&relation| self.read(relation)).collect());
         self.model.database.reset(moment);
         result
+    }
+
+    /// Judges a check of one action, and explains it from the model.
+    pub(crate) fn explain(
+        &mut self,
+        check: &Check<'_>,
+        current: &[RecordId],
+        subject: explain::Subject,
+    ) -> Proof {
+        self.prove(check, current, subject.clone()).unwrap_or_else(|error| {
+            Proof::of_fault(subject, decision::denied_by_error(&self.policy.program, &error))
+        })
+    }
+
+    fn prove(
+        &mut self,
+        check: &Check<'_>,
+        current: &[RecordId],
+        subject: explain::Subject,
+    ) -> Result<Proof, EvalError> {
+        let Policy { program, engine, schema, agendas, needed, .. } = self.policy;
+        // What is read in a proof has to be complete, and a proof names the tool of each answer.
+        let all: Vec<RelationId> =
+            (0..).map(RelationId).zip(needed).filter(|(_, needed)| **needed).map(|(id, _)| id).collect();
+        let mut agenda = engine.agenda(program, &all);
+        agenda.feed_as(agendas.all());
+        let mut filled = needed.clone();
+        filled.get_mut(schema.tool_output.0 as usize).into_iter().for_each(|slot| *slot = true);
+        self.begin(&agenda, &filled, &check.current)?;
+        let moment = self.ask(check, Wanted::All);
+        let proof = self.proof(check, &agenda, current, subject);
+        self.model.database.reset(moment);
+        proof
+    }
+
+    fn proof(
+        &mut self,
+        check: &Check<'_>,
+        agenda: &Agenda,
+        current: &[RecordId],
+        subject: explain::Subject,
+    ) -> Result<Proof, EvalError> {
+        let Policy { program, engine, schema, .. } = self.policy;
+        let decision = self.judge(agenda, &check.questions)?.into_iter().next();
+        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
+        let not_allowed = decision.reasons.iter().any(|reason| reason.kind == ReasonKind::NotAllowed);
+        let allows = program.decision_rules.iter().enumerate();
+        let allows = allows.filter(|(_, rule)| not_allowed && rule.kind == DecisionKind::Allow);
+        let mut concerned: Vec<usize> = allows.map(|(number, _)| number).collect();
+        if let Some(question) = check.questions.first() {
+            let nearer = decision::concerning(program, question, &mut self.model.database.cache);
+            if !nearer.is_empty() && not_allowed {
+                concerned = nearer;
+            }
+        }
+        let (graph, budget) = (self.graph, self.settings.budget);
+        let asked = explain::Asked { program, schema, graph, current, index: 0 };
+        let prover = Prover::new(engine, program, &mut self.model.database, graph.lineage(), budget);
+        Ok(explain::explain(&asked, prover, subject, decision, &concerned))
     }
 
     /// What has to be run for the decision.
@@ -174,12 +234,13 @@ impl<'a> Judging<'a> {
     }
 
     /// Brings what belongs to the session up to date.
-    fn begin(&mut self, agenda: &Agenda, current: &Current<'_>) -> Result<(), EvalError> {
+    fn begin(&mut self, agenda: &Agenda, needed: &[bool], current: &Current<'_>) -> Result<(), EvalError> {
         let Policy { program, engine, schema, .. } = self.policy;
         let (lineage, budget) = (self.graph.lineage(), self.settings.budget);
-        if self.model.projected.is_behind(self.graph) {
+        if self.model.projected.is_behind(self.graph, needed) {
             self.forget();
-            facts::project(schema, self.graph, &mut self.model.database, &mut self.model.projected);
+            let Model { database, projected, .. } = &mut *self.model;
+            facts::project(schema, self.graph, database, projected, needed);
         }
         if engine.is_stale(agenda, &self.model.database, lineage, &self.model.progress) {
             self.forget();

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Question, Roots, Subject, Verdict};
-use crate::engine::{Agendas, Budget, Engine, EvalError, Hosted};
+use crate::engine::{Agendas, Budget, Costs, Engine, EvalError, Hosted};
+use crate::explain::{self, Proof};
 use crate::facts::{Asked, Message, Schema};
 use crate::lineage::RecordId;
 use crate::monitor::judging::{Asking, Check, Current, Judging, Model};
@@ -109,6 +110,8 @@ pub struct Policy {
     schema: Schema,
     roots: Roots,
     agendas: Agendas,
+    /// Whether a decision reads a relation, by relation.
+    needed: Vec<bool>,
     reads_clock: bool,
     reads_action_record: bool,
 }
@@ -129,7 +132,30 @@ impl Policy {
         let agendas = Agendas::new(&engine, &program, &roots.relations());
         let read = |wanted| program.reads.iter().any(|list| list.contains(&wanted));
         let (reads_clock, reads_action_record) = (read(schema.clock), read(schema.action_record));
-        Self { program, engine, schema, roots, agendas, reads_clock, reads_action_record }
+        let mut decides = roots.relations();
+        decides.extend(program.decision_rules.iter().map(|rule| rule.fired));
+        let needed = program.needed(&decides);
+        Self { program, engine, schema, roots, agendas, needed, reads_clock, reads_action_record }
+    }
+
+    /// The same policy with counters in its rules: what checks under it look at is read from the [`Costs`]. It decides alike,
+    /// and counting makes it somewhat slower; a policy without counters does not pay for them.
+    #[must_use]
+    pub fn counted(&self) -> (Self, Costs) {
+        let (engine, costs) = self.engine.counted();
+        let Self { program, schema, roots, needed, .. } = self;
+        let agendas = Agendas::new(&engine, program, &roots.relations());
+        let policy = Self {
+            program: program.clone(),
+            engine,
+            schema: schema.clone(),
+            roots: roots.clone(),
+            agendas,
+            needed: needed.clone(),
+            reads_clock: self.reads_clock,
+            reads_action_record: self.reads_action_record,
+        };
+        (policy, costs)
     }
 
     /// The checked program.
@@ -229,6 +255,40 @@ impl Monitor {
             return Err(EvalError { what: "no such call".to_owned(), span: None });
         };
         judging.rows(&check_of(call), relations)
+    }
+
+    /// Why a call is decided as it is, as of now: see [`Proof`]. Nothing is kept for it while calls are judged, so it costs a
+    /// judgement of the call and what the proof's own steps cost. The session stays as it is. A call that is judged already
+    /// may count as running, and rules that read that see it.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use gatelog::monitor::{Monitor, Policy, Settings};
+    /// use gatelog::program::{NoIncludes, check};
+    /// use gatelog::records::CallNumber;
+    ///
+    /// let text = "IsAuthorized(i) :- Actions(i, a), IsTool(a, \"read\").".to_owned();
+    /// let program = check(&[("read.dl".to_owned(), text)], &mut NoIncludes).unwrap();
+    /// let mut monitor = Monitor::new(Arc::new(Policy::new(program)), Settings::default());
+    /// assert!(monitor.explain(CallNumber(0)).fault.contains("no such call"));
+    /// ```
+    pub fn explain(&mut self, number: CallNumber) -> Proof {
+        let (call, mut judging) = self.split(number);
+        let Some(call) = call else {
+            let decision = Decision::fault("no such call".to_owned());
+            return Proof::of_fault(explain::Subject::default(), decision);
+        };
+        let subject = explain::Subject {
+            seq: call.record.0,
+            call_id: call.call_id.clone(),
+            agent: call.agent.clone(),
+            tool: call.tool.clone(),
+            arguments: call.arguments.clone(),
+        };
+        if let Some(why) = &call.refused {
+            return Proof::of_fault(subject, Decision::fault(why.clone()));
+        }
+        judging.explain(&check_of(call), &call.current, subject)
     }
 
     fn judging(&mut self) -> Judging<'_> {

@@ -37,7 +37,7 @@ pub(crate) const READ: &[&str] = &[
 ];
 
 /// The keys of an event that describe how it was made and carry nothing from one message to the next.
-const SILENT: &[&str] = &[
+pub(crate) const SILENT: &[&str] = &[
     "turnComplete",
     "turnCompleteReason",
     "interrupted",
@@ -73,7 +73,8 @@ pub(crate) const RUST: &[&str] = &[
 /// The keys of an event that bring text from outside past its parts.
 pub(crate) const OUTSIDE: &[&str] = &["groundingMetadata"];
 
-const ACTIONS: &[&str] = &[
+/// The keys of actions that are read.
+pub(crate) const ACTIONS: &[&str] = &[
     "stateDelta",
     "artifactDelta",
     "transferToAgent",
@@ -86,7 +87,8 @@ const ACTIONS: &[&str] = &[
     "agentState",
 ];
 
-const SILENT_ACTIONS: &[&str] = &[
+/// The keys of actions that carry nothing from one message to the next.
+pub(crate) const SILENT_ACTIONS: &[&str] = &[
     "skipSummarization",
     "transferReason",
     "endOfAgent",
@@ -97,7 +99,7 @@ const SILENT_ACTIONS: &[&str] = &[
 ];
 
 /// Further keys of the Rust library.
-const RUST_ACTIONS: &[&str] = &["toolConfirmation", "toolConfirmationDecision"];
+pub(crate) const RUST_ACTIONS: &[&str] = &["toolConfirmation", "toolConfirmationDecision"];
 
 /// What stands in place of a value of state that is removed, in Java as such, in Kotlin as the only key of an object.
 const REMOVED: &str = "__ADK_SENTINEL_REMOVED__";
@@ -337,7 +339,8 @@ fn actions(fields: &Fields<'_>, manner: Manner) -> Result<Actions, Wrong> {
     })
 }
 
-fn is_removed(value: &Json) -> bool {
+/// Whether a value of `stateDelta` says that its key is removed.
+pub(crate) fn is_removed(value: &Json) -> bool {
     match value {
         Json::Text(text) => &**text == REMOVED,
         Json::Object(members) => {
@@ -364,11 +367,15 @@ fn transfer(fields: &Fields<'_>) -> Result<String, Wrong> {
     }
 }
 
-fn artifacts(fields: &Fields<'_>) -> Result<Vec<(String, i64)>, Wrong> {
-    let version = |value: &Json| match value {
+/// The version of an artifact.
+pub(crate) fn version(value: &Json) -> Option<i64> {
+    match value {
         Json::Number(digits) => digits.strip_suffix(".0").unwrap_or(digits).parse::<i64>().ok(),
-        _ => None,
-    };
+        Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+fn artifacts(fields: &Fields<'_>) -> Result<Vec<(String, i64)>, Wrong> {
     let mut versions = Vec::new();
     for (name, value) in fields.entries("artifactDelta")? {
         let place = join(&fields.place("artifactDelta"), name);

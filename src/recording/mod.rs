@@ -3,6 +3,7 @@
 //! In: the bytes of a file. Out: a [`Recording`] for each session in it, with its events in the order of the file,
 //! whichever form it has. Never: knows Datalog, drops an event in silence, rounds a number, or renames a key of user data.
 
+mod ahead;
 mod bytes;
 mod compose;
 mod conformance;
@@ -30,11 +31,12 @@ mod strict;
 mod time;
 mod turn;
 mod untagged;
+mod usual;
 mod vertex;
 
 pub(crate) use bytes::to_base64;
 pub(crate) use event::Purpose;
-pub use event::{Actions, Author, Event, FieldValue, Part, PartKind, ToolConfirmation};
+pub use event::{Actions, Author, Compaction, Event, FieldValue, Part, PartKind, ToolConfirmation};
 
 #[cfg(all(feature = "app", feature = "sqlite"))]
 pub(crate) use shape::DATABASE;
@@ -277,11 +279,11 @@ pub enum RecordingError {
 pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, RecordingError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let (form, recordings) = match shape::recognise(bytes)? {
-        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, &layout, options)]),
+        Content::Events(layout) => (layout.form, vec![session::assemble(bytes, 0, layout, options)]),
         Content::Stream => {
             let (masked, mut layout) = stream::read(bytes);
             layout.dialect = shape::probe(&masked, &layout.slots)?;
-            (layout.form, vec![session::assemble(&masked, 0, &layout, options)])
+            (layout.form, vec![session::assemble(&masked, 0, layout, options)])
         }
         Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),

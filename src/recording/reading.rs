@@ -2,18 +2,21 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::HashTable;
 
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::recording::adk::{self, Ignored, Manner};
+use crate::recording::ahead::Ahead;
 use crate::recording::early;
 use crate::recording::event::{Actions, Author, Event};
 use crate::recording::fields::{Wrong, shown};
 use crate::recording::hidden;
 use crate::recording::mixed;
 use crate::recording::skim;
+use crate::recording::usual;
 use crate::recording::vertex;
 use crate::recording::{Form, Notice, Options, Recording, Stop, StopKind, UnreadCall};
 
@@ -46,7 +49,32 @@ pub(crate) fn of_values(
     options: &Options,
 ) -> Recording {
     let unread = |wrong| Unread { wrong, id: String::new(), text: Vec::new() };
-    of_rows(how, names, values.into_iter().map(|value| value.map_err(unread)), options)
+    of_rows(how, names, values.into_iter().map(|value| value.map(Row::Tree).map_err(unread)), options)
+}
+
+/// An event that can be read.
+#[derive(Debug)]
+pub(crate) enum Row {
+    Tree(Json),
+    /// A usual event of Google's libraries, which was read.
+    Usual {
+        event: Box<Event>,
+        /// What it was read from.
+        text: Vec<u8>,
+    },
+}
+
+impl Row {
+    /// The event as a value.
+    pub(crate) fn tree(self) -> Json {
+        match self {
+            Self::Tree(json) => json,
+            // A usual event is strict JSON, so none is lost.
+            Self::Usual { text, .. } => {
+                std::str::from_utf8(&text).ok().and_then(|text| json::parse(text).ok()).unwrap_or(Json::Null)
+            }
+        }
+    }
 }
 
 /// An event that could not be read.
@@ -76,7 +104,7 @@ impl Unread {
 pub(crate) fn of_rows(
     (form, dialect): (Form, Dialect),
     names: Names,
-    rows: impl IntoIterator<Item = Result<Json, Unread>>,
+    rows: impl IntoIterator<Item = Result<Row, Unread>>,
     options: &Options,
 ) -> Recording {
     let mut reading = Reading::new(Manner { dialect, parts: options.parts });
@@ -85,12 +113,14 @@ pub(crate) fn of_rows(
     let mut calls = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
         let unread = match row {
-            Ok(json) if stop.is_none() => match reading.take(&json, index) {
+            Ok(row) if stop.is_none() => match reading.take_row(row, index) {
                 Ok(()) => continue,
-                Err(wrong) => Unread::of_value(wrong, &json),
+                Err(unread) => unread,
             },
-            Ok(json) if adk::is_partial(&json) => continue,
-            Ok(json) => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
+            Ok(row) => match row.tree() {
+                json if adk::is_partial(&json) => continue,
+                json => Unread::of_value(Wrong::new(StopKind::BadShape, String::new()), &json),
+            },
             Err(unread) => unread,
         };
         calls.extend(unread.calls(index, dialect));
@@ -160,8 +190,9 @@ pub(crate) struct Reading {
     /// Calls that only partial events made so far, by what an answer names them.
     hidden: BTreeSet<String>,
     events: Vec<Event>,
-    /// Id of an event to its place in `events`. Probed, never walked.
-    places: HashMap<String, usize, RandomState>,
+    /// Places in `events` by the id of the event there. Probed, never walked.
+    places: HashTable<usize>,
+    hashes: RandomState,
     partial: usize,
     repeated: usize,
     pub(crate) ignored: Ignored,
@@ -173,12 +204,43 @@ impl Reading {
         Self { manner, ..Self::default() }
     }
 
+    /// A reading that has met what was read ahead as the beginning of a list, unless such events are to be read otherwise;
+    /// and how many of the list these are.
+    pub(crate) fn after(ahead: Option<Box<Ahead>>, manner: Manner, early: bool) -> (Self, usize) {
+        match (ahead, manner.dialect) {
+            (Some(ahead), Dialect::Adk) if !early => {
+                let Ahead { reading, count } = *ahead;
+                (Self { manner, ..reading }, count)
+            }
+            (_, Dialect::Adk | Dialect::Rust | Dialect::Vertex) => (Self { early, ..Self::new(manner) }, 0),
+        }
+    }
+
     /// Makes room for so many events, of which there may be fewer.
     pub(crate) fn expect(&mut self, events: usize) {
         // An event takes far more room than its place in a file, which may hold anything.
         const MOST: usize = 64;
         self.events.reserve(events.min(MOST));
-        self.places.reserve(events.min(MOST));
+    }
+
+    /// Takes in one event from its text, the `index`th of its session; none where it is to be read as a tree.
+    pub(crate) fn take_text(&mut self, text: &str, index: usize) -> Option<Result<(), Wrong>> {
+        match self.manner.dialect {
+            Dialect::Adk if !self.early => usual::event(text, index).map(|event| self.settle(event)),
+            Dialect::Adk | Dialect::Rust | Dialect::Vertex => None,
+        }
+    }
+
+    fn take_row(&mut self, row: Row, index: usize) -> Result<(), Unread> {
+        match row {
+            Row::Tree(json) => self.take(&json, index).map_err(|wrong| Unread::of_value(wrong, &json)),
+            Row::Usual { event, text } => {
+                let taken = self.settle(Event { index, ..*event });
+                taken.map_err(|wrong| {
+                    Unread::of_value(wrong, &Row::Usual { event: Box::default(), text }.tree())
+                })
+            }
+        }
     }
 
     /// Takes in one event, the `index`th of its session.
@@ -196,6 +258,11 @@ impl Reading {
             return Ok(());
         }
         let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
+        self.settle(event)
+    }
+
+    /// Sees what an event says about those before it, and keeps it.
+    pub(crate) fn settle(&mut self, event: Event) -> Result<(), Wrong> {
         if !self.hidden.is_empty() {
             hidden::reveal(&mut self.hidden, &event)?;
         }
@@ -249,11 +316,15 @@ impl Reading {
     /// Keeps an event, unless it is there already.
     fn keep(&mut self, event: Event) -> Result<(), Wrong> {
         let last = self.events.len().checked_sub(1);
-        let place = if event.id.is_empty() { None } else { self.places.get(&event.id).copied() };
-        let Some((place, earlier)) = place.and_then(|place| Some((place, self.events.get_mut(place)?)))
-        else {
-            self.places.insert(event.id.clone(), self.events.len());
-            self.events.push(event);
+        let (events, hashes) = (&mut self.events, &self.hashes);
+        let id_at =
+            |events: &[Event], place: usize| events.get(place).map(|event| hashes.hash_one(&event.id));
+        let hash = hashes.hash_one(&event.id);
+        let is_there = |place: &usize| events.get(*place).is_some_and(|other| other.id == event.id);
+        let place = if event.id.is_empty() { None } else { self.places.find(hash, is_there).copied() };
+        let Some((place, earlier)) = place.and_then(|place| Some((place, events.get_mut(place)?))) else {
+            self.places.insert_unique(hash, events.len(), |place| id_at(events, *place).unwrap_or(hash));
+            events.push(event);
             return Ok(());
         };
         if *earlier == (Event { index: earlier.index, ..event.clone() }) {

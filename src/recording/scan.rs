@@ -111,6 +111,12 @@ fn nested_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The text between the quotes of a span, escapes decoded; empty where it is no text.
 pub(crate) fn text(bytes: &[u8], span: Span) -> String {
+    if let [b'"', inner @ .., b'"'] = span.of(bytes)
+        && plain_length(inner) == inner.len()
+        && let Ok(text) = std::str::from_utf8(inner)
+    {
+        return text.to_owned();
+    }
     let literal = String::from_utf8_lossy(span.of(bytes));
     match crate::json::parse(&literal) {
         Ok(crate::json::Json::Text(text)) => text.into(),
@@ -120,15 +126,19 @@ pub(crate) fn text(bytes: &[u8], span: Span) -> String {
 
 /// Keys and values of the object at `at`, as far as they can be made out; the last one may be cut short by the end.
 pub(crate) fn members(bytes: &[u8], at: usize) -> Vec<(String, Span)> {
-    members_with(bytes, at, "").0
+    members_with(bytes, at, "", &mut |_| None).0
 }
 
+/// Reads the value at a place at once, if it can, and says where it ends.
+pub(crate) type ReadAhead<'r> = dyn FnMut(usize) -> Option<usize> + 'r;
+
 /// The same, and the items of the array under the first key that is `listed`, if that array is whole: so its bytes are looked
-/// at once.
+/// at once. Its items are shown to `ahead`, in order.
 pub(crate) fn members_with(
     bytes: &[u8],
     at: usize,
     listed: &str,
+    ahead: &mut ReadAhead<'_>,
 ) -> (Vec<(String, Span)>, Option<Vec<Slot>>) {
     let mut found = Vec::new();
     let (mut met, mut items) = (false, None);
@@ -143,7 +153,8 @@ pub(crate) fn members_with(
         let start = blanks(bytes, colon + 1);
         let first = !met && key == listed;
         met |= first;
-        let whole = if first && bytes.get(start) == Some(&b'[') { whole_list(bytes, start) } else { None };
+        let whole =
+            if first && bytes.get(start) == Some(&b'[') { whole_list(bytes, start, ahead) } else { None };
         let end = match whole {
             Some((slots, end)) => {
                 items = Some(slots);
@@ -163,25 +174,30 @@ pub(crate) fn members_with(
 }
 
 /// The items of the array at `at` and where it ends; none where it breaks.
-fn whole_list(bytes: &[u8], at: usize) -> Option<(Vec<Slot>, usize)> {
-    let (slots, end) = items(bytes, at);
+fn whole_list(bytes: &[u8], at: usize, ahead: &mut ReadAhead<'_>) -> Option<(Vec<Slot>, usize)> {
+    let (slots, end) = items(bytes, at, ahead);
     end.map(|end| (slots, end))
 }
 
 /// The items of the array at `at`. Where it breaks, the last slot reaches to the end of the bytes.
 pub(crate) fn elements(bytes: &[u8], at: usize) -> Vec<Slot> {
-    items(bytes, at).0
+    items(bytes, at, &mut |_| None).0
+}
+
+/// The same, with the items shown to `ahead`, in order.
+pub(crate) fn elements_with(bytes: &[u8], at: usize, ahead: &mut ReadAhead<'_>) -> Vec<Slot> {
+    items(bytes, at, ahead).0
 }
 
 /// The same, and past the array; none where it breaks.
-fn items(bytes: &[u8], at: usize) -> (Vec<Slot>, Option<usize>) {
+fn items(bytes: &[u8], at: usize, ahead: &mut ReadAhead<'_>) -> (Vec<Slot>, Option<usize>) {
     let mut slots = Vec::new();
     let mut at = blanks(bytes, at + 1);
     if bytes.get(at) == Some(&b']') {
         return (slots, Some(at + 1));
     }
     loop {
-        let Some(end) = value_end(bytes, at) else {
+        let Some(end) = ahead(at).or_else(|| value_end(bytes, at)) else {
             slots.push(Slot::broken(at.min(bytes.len()), bytes.len()));
             return (slots, None);
         };
@@ -291,7 +307,7 @@ mod tests {
             (r#"{"a": [1], "b": [2"#, None),
         ];
         for (text, expected) in rows {
-            let (found, items) = members_with(text.as_bytes(), 0, "b");
+            let (found, items) = members_with(text.as_bytes(), 0, "b", &mut |_| None);
             assert_eq!(found, members(text.as_bytes(), 0), "{text}");
             let items = items.map(|items| pieces(text, &items));
             let expected =

@@ -17,15 +17,18 @@ use crate::recording::{Form, Options, Recording, StopKind};
 const SESSION: &[&str] = &["id", "appName", "userId", "events", "state", "lastUpdateTime"];
 
 /// Reads the events of what begins at `from` and was recognised.
-pub(crate) fn assemble(bytes: &[u8], from: usize, layout: &Layout, options: &Options) -> Recording {
-    let mut reading = Reading::new(Manner { dialect: layout.dialect, parts: options.parts });
-    reading.expect(layout.slots.len());
-    let mut around = around(bytes, from, layout, &mut reading.ignored);
+pub(crate) fn assemble(bytes: &[u8], from: usize, mut layout: Layout, options: &Options) -> Recording {
+    let mut ignored = Ignored::default();
+    let mut around = around(bytes, from, &layout, &mut ignored);
+    let manner = Manner { dialect: layout.dialect, parts: options.parts };
+    let ahead = layout.ahead.take().filter(|_| around.before.is_none());
+    let (mut reading, read_ahead) = Reading::after(ahead, manner, around.early);
+    reading.expect(layout.slots.len().saturating_sub(read_ahead));
+    reading.ignored = ignored;
     around.id.clone_into(&mut reading.session);
-    reading.early = around.early;
     let halt = match around.before {
         Some(wrong) => Some(Halt { from: 0, event: None, wrong }),
-        None => read(&mut reading, bytes, &layout.slots).err(),
+        None => read(&mut reading, bytes, &layout.slots, read_ahead).err(),
     };
     let mut stop = around.after.map(|wrong| stop_of(wrong, None, String::new()));
     let mut unread_calls = Vec::new();
@@ -54,9 +57,9 @@ struct Halt {
     wrong: Wrong,
 }
 
-/// Reads the events until one is at fault.
-fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt> {
-    for (index, slot) in slots.iter().enumerate() {
+/// Reads the events after the first ones, until one is at fault.
+fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot], first: usize) -> Result<(), Halt> {
+    for (index, slot) in slots.iter().enumerate().skip(first) {
         self::slot(reading, bytes, *slot, index).map_err(|wrong| Halt {
             from: index,
             event: Some(index),
@@ -69,6 +72,10 @@ fn read(reading: &mut Reading, bytes: &[u8], slots: &[Slot]) -> Result<(), Halt>
 fn slot(reading: &mut Reading, bytes: &[u8], slot: Slot, index: usize) -> Result<(), Wrong> {
     if slot.unseparated {
         return Err(Flaw::unseparated(slot.span.start).wrong());
+    }
+    let text = std::str::from_utf8(slot.span.of(bytes)).ok();
+    if let Some(taken) = text.and_then(|text| reading.take_text(text, index)) {
+        return taken;
     }
     let json = strict::parse(bytes, slot.span).map_err(|flaw| flaw.wrong())?;
     if let Some(text) = failure(&json) {

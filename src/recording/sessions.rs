@@ -26,7 +26,7 @@ fn one(bytes: &[u8], slot: Slot, options: &Options) -> Recording {
         let session = inner(bytes, slot.span);
         let own = bytes.get(..session.end).unwrap_or_default();
         match shape::session(own, session.start) {
-            Ok(layout) => return session::assemble(own, session.start, &layout, options),
+            Ok(layout) => return session::assemble(own, session.start, layout, options),
             Err(error) => Wrong::new(StopKind::BadShape, error.to_string()),
         }
     };

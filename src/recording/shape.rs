@@ -2,6 +2,7 @@
 
 use crate::recording::Form;
 use crate::recording::RecordingError;
+use crate::recording::ahead::Ahead;
 use crate::recording::evaluation::Cases;
 use crate::recording::fields::{camel, shown};
 use crate::recording::mixed;
@@ -26,6 +27,8 @@ pub(crate) struct Layout {
     pub(crate) doubled: Vec<Slot>,
     /// Where the list of events stands in a session document, or the whole list; none where nothing is around the events.
     pub(crate) list: Option<Span>,
+    /// The first events, where they were read while the others were looked for.
+    pub(crate) ahead: Option<Box<Ahead>>,
 }
 
 /// How a SQLite database begins.
@@ -74,7 +77,9 @@ fn unrecognised(bytes: &[u8], from: usize, seen: String) -> RecordingError {
 }
 
 fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
-    let (members, events) = scan::members_with(bytes, at, "events");
+    let mut ahead = Ahead::default();
+    let mut reader = ahead.reader(bytes);
+    let (members, events) = scan::members_with(bytes, at, "events", &mut |at| reader.event(at));
     if has(&members, "evalCases") || has(&members, "evalSetId") {
         return eval_set(bytes, &members);
     }
@@ -84,7 +89,8 @@ fn object<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError>
     }
     let session = has(&members, "id") && (has(&members, "appName") || has(&members, "userId"));
     if has(&members, "events") && !other::is_span(&members) || session && !is_event(bytes, &members) {
-        return session_document(bytes, at, &members, events).map(Content::Events);
+        let layout = session_document(bytes, at, &members, events)?;
+        return Ok(Content::Events(Layout { ahead: Some(Box::new(ahead)), ..layout }));
     }
     if let Some(refused) = other::object(bytes, &members) {
         return Err(refused);
@@ -147,7 +153,7 @@ fn session_document(
         let end = scan::value_end(bytes, at).unwrap_or(bytes.len());
         Span { start: end, end }
     });
-    Ok(Layout { form, dialect, slots, doubled, list: Some(list) })
+    Ok(Layout { form, dialect, slots, doubled, list: Some(list), ahead: None })
 }
 
 fn timed(bytes: &[u8], slot: Slot) -> bool {
@@ -155,7 +161,9 @@ fn timed(bytes: &[u8], slot: Slot) -> bool {
 }
 
 fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
-    let slots = scan::elements(bytes, at);
+    let mut ahead = Ahead::default();
+    let mut reader = ahead.reader(bytes);
+    let slots = scan::elements_with(bytes, at, &mut |at| reader.event(at));
     let Some(first) = slots.first() else {
         return Err(unrecognised(bytes, 0, "this is an empty list".to_owned()));
     };
@@ -180,7 +188,14 @@ fn list<'a>(bytes: &'a [u8], at: usize) -> Result<Content<'a>, RecordingError> {
     }
     let dialect = probe(bytes, &slots)?;
     let list = Some(Span { start: at, end });
-    Ok(Content::Events(Layout { form: Form::EventList, dialect, slots, doubled: Vec::new(), list }))
+    Ok(Content::Events(Layout {
+        form: Form::EventList,
+        dialect,
+        slots,
+        doubled: Vec::new(),
+        list,
+        ahead: Some(Box::new(ahead)),
+    }))
 }
 
 /// Whether the first item of a list is a case of an evaluation, and if so whether it is just a turn of one.
@@ -201,7 +216,7 @@ fn lines(bytes: &[u8], at: usize) -> Result<Layout, RecordingError> {
     let one_a_line = lines.first().is_some_and(|slot| slot.whole) || matches!(second, None | Some(b'{'));
     let slots = if one_a_line { lines } else { scan::sequence(bytes, at) };
     let dialect = probe(bytes, &slots)?;
-    Ok(Layout { form: Form::EventLines, dialect, slots, doubled: Vec::new(), list: None })
+    Ok(Layout { form: Form::EventLines, dialect, slots, doubled: Vec::new(), list: None, ahead: None })
 }
 
 /// Whose events they are, by the first: one of another dialect after it stops the session. Refused are those that cannot

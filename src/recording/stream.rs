@@ -47,7 +47,14 @@ pub(crate) fn read(bytes: &[u8]) -> (Vec<u8>, Layout) {
     close(&masked, frame, &mut slots);
     (
         masked,
-        Layout { form: Form::EventStream, dialect: Dialect::Adk, slots, doubled: Vec::new(), list: None },
+        Layout {
+            form: Form::EventStream,
+            dialect: Dialect::Adk,
+            slots,
+            doubled: Vec::new(),
+            list: None,
+            ahead: None,
+        },
     )
 }
 

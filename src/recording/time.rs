@@ -1,6 +1,7 @@
 //! Times as RFC 3339 in UTC, computed from the digits of a number and never through a float.
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 
 use crate::json::Json;
 
@@ -9,7 +10,17 @@ const MILLISECONDS_ABOVE: i128 = 100_000_000_000;
 
 /// The time that a `timestamp` says; empty where it is absent or says none.
 pub(crate) fn time_of(value: Option<&Json>) -> String {
-    value.and_then(instant_of).map(|time| time.to_string()).unwrap_or_default()
+    value.and_then(instant_of).map(written).unwrap_or_default()
+}
+
+/// The time that a number says; empty where it says none.
+pub(crate) fn of_number(digits: &str) -> String {
+    from_number(digits).map(written).unwrap_or_default()
+}
+
+/// The time that a text says; empty where it says none.
+pub(crate) fn of_text(text: &str) -> String {
+    text.parse().map(written).unwrap_or_default()
 }
 
 /// The moment that a `timestamp` says.
@@ -19,6 +30,46 @@ pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
         Json::Text(text) => text.parse().ok(),
         Json::Object(_) => from_parts(value),
         Json::Null | Json::Bool(_) | Json::Array(_) => None,
+    }
+}
+
+/// A moment as RFC 3339 in UTC, with as many digits of a fraction as it needs.
+fn written(time: Timestamp) -> String {
+    let civil = Offset::UTC.to_datetime(time);
+    let (Ok(year), Ok(mut fraction)) =
+        (u32::try_from(civil.year()), u32::try_from(civil.subsec_nanosecond()))
+    else {
+        return time.to_string();
+    };
+    let mut out = String::with_capacity(30);
+    let pair = |out: &mut String, before: char, value: i8| {
+        out.push(before);
+        push_digits(out, u32::from(value.unsigned_abs()), 10);
+    };
+    push_digits(&mut out, year, 1_000);
+    pair(&mut out, '-', civil.month());
+    pair(&mut out, '-', civil.day());
+    pair(&mut out, 'T', civil.hour());
+    pair(&mut out, ':', civil.minute());
+    pair(&mut out, ':', civil.second());
+    if fraction > 0 {
+        let mut unit = 100_000_000;
+        while fraction.is_multiple_of(10) {
+            (fraction, unit) = (fraction / 10, unit / 10);
+        }
+        out.push('.');
+        push_digits(&mut out, fraction, unit);
+    }
+    out.push('Z');
+    out
+}
+
+/// Writes the digits of a number, of which `unit` is the place of the first.
+fn push_digits(out: &mut String, value: u32, unit: u32) {
+    let mut unit = unit;
+    while unit > 0 {
+        out.push(char::from_digit(value / unit % 10, 10).unwrap_or('0'));
+        unit /= 10;
     }
 }
 
@@ -111,6 +162,16 @@ mod tests {
         ];
         for (number, time) in rows {
             assert_eq!(time_of(Some(&Json::Number(number.into()))), time, "{number}");
+        }
+    }
+
+    #[test]
+    fn moments_are_written_as_everywhere() {
+        for seconds in [0, 1, 59, 86_399, 951_782_400, 1_790_000_000, 253_402_300_799, -1, -62_167_219_201] {
+            for nanoseconds in [0, 1, 10, 500_000_000, 123_456_789, 999_999_999, 100_000, 20_030_000] {
+                let Ok(time) = Timestamp::new(seconds, nanoseconds) else { continue };
+                assert_eq!(written(time), time.to_string());
+            }
         }
     }
 

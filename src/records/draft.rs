@@ -13,6 +13,7 @@ use crate::recording::Purpose;
 use crate::recording::Stop;
 use crate::recording::StopKind;
 use crate::records::RecordKind;
+use crate::records::Text;
 use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::metadata::Unencodable;
@@ -22,15 +23,18 @@ use crate::records::secret::redacted;
 use crate::records::secret::without_credentials;
 use std::borrow::Cow;
 
+/// The calls of a record that has none.
+pub(crate) const NO_CALLS: Text = Text::inline("[]");
+
 /// A record to be.
 #[derive(Debug)]
 pub(crate) struct Draft<'e> {
     pub(crate) kind: RecordKind,
     /// Place of the part in its event; what is said outside parts comes after them.
     pub(crate) place: usize,
-    pub(crate) contents: String,
-    pub(crate) tools_json: String,
-    pub(crate) metadata: Option<String>,
+    pub(crate) contents: Text,
+    pub(crate) tools_json: Text,
+    pub(crate) metadata: Option<Text>,
     pub(crate) source: Source<'e>,
 }
 
@@ -62,7 +66,7 @@ pub(crate) enum Ungated<'e> {
         id: &'e str,
         tool: &'e str,
         /// As ordinary JSON; `{}` for none.
-        arguments: String,
+        arguments: Text,
     },
     Answer {
         id: &'e str,
@@ -78,6 +82,8 @@ pub(crate) struct Proposal<'e> {
     pub(crate) purpose: Purpose,
     /// The arguments; an empty object where there are none or they cannot be read.
     pub(crate) arguments: Cow<'e, Json>,
+    /// The same as ordinary JSON.
+    pub(crate) text: Text,
     /// Why it is denied unasked.
     pub(crate) refused: Option<String>,
 }
@@ -213,29 +219,27 @@ fn of_kind<'e>(
         PartKind::Text(text) => {
             fields.push(("text", Field::Text(text)));
             let kind = if part.thought { RecordKind::Thought } else { RecordKind::Text };
-            plain(kind, place, text.clone(), fields, Source::Words)
+            plain(kind, place, text.as_str().into(), fields, Source::Words)
         }
         PartKind::Empty => {
             let kind = if part.further.is_empty() { RecordKind::Signature } else { RecordKind::Data };
-            plain(kind, place, String::new(), fields, Source::Words)
+            plain(kind, place, Text::new(), fields, Source::Words)
         }
-        PartKind::Code => {
-            plain(RecordKind::Code, place, String::new(), fields, Source::Ungated(Ungated::Code))
-        }
+        PartKind::Code => plain(RecordKind::Code, place, Text::new(), fields, Source::Ungated(Ungated::Code)),
         PartKind::CodeResult { output } => {
             let source = Source::Ungated(Ungated::CodeResult);
-            plain(RecordKind::CodeResult, place, output.clone(), fields, source)
+            plain(RecordKind::CodeResult, place, output.as_str().into(), fields, source)
         }
         PartKind::ServerCall { id, tool, arguments } => {
             let arguments = arguments
                 .as_ref()
-                .map_or_else(|| "{}".to_owned(), |json| without_credentials(json).ordinary());
+                .map_or_else(|| "{}".into(), |json| without_credentials(json).ordinary().into());
             let source = Source::Ungated(Ungated::Call { id, tool, arguments });
-            plain(RecordKind::ServerCall, place, String::new(), fields, source)
+            plain(RecordKind::ServerCall, place, Text::new(), fields, source)
         }
         PartKind::ServerAnswer { id, tool } => {
             let source = Source::Ungated(Ungated::Answer { id, tool });
-            plain(RecordKind::ServerAnswer, place, String::new(), fields, source)
+            plain(RecordKind::ServerAnswer, place, Text::new(), fields, source)
         }
         PartKind::Call { id, name, arguments } => {
             let in_pieces =
@@ -288,12 +292,12 @@ type OwnFields<'f> = (Vec<(&'f str, Field<'f>)>, Vec<(&'f str, Field<'f>)>);
 fn plain<'e>(
     kind: RecordKind,
     place: usize,
-    contents: String,
+    contents: Text,
     fields: Vec<(&str, Field<'_>)>,
     source: Source<'e>,
 ) -> Result<Draft<'e>, Unencodable> {
     let metadata = Some(metadata::encode(fields)?);
-    Ok(Draft { kind, place, contents, tools_json: "[]".to_owned(), metadata, source })
+    Ok(Draft { kind, place, contents, tools_json: NO_CALLS, metadata, source })
 }
 
 fn call<'e>(
@@ -318,13 +322,14 @@ fn call<'e>(
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => arguments(written),
     };
     let refused = refusal(event, name, unread);
-    let tools_json = tools([(name, arguments.ordinary().as_str())].into_iter());
-    let source = Source::Call(Proposal { id, name, purpose, arguments, refused });
-    Ok(Draft { kind: RecordKind::Call, place, contents: String::new(), tools_json, metadata, source })
+    let text = Text::from(arguments.ordinary());
+    let tools_json = tools([(name, text.as_str())].into_iter());
+    let source = Source::Call(Proposal { id, name, purpose, arguments, text, refused });
+    Ok(Draft { kind: RecordKind::Call, place, contents: Text::new(), tools_json, metadata, source })
 }
 
 /// `tools_json` of these calls, by tool and argument text.
-pub(crate) fn tools<'a>(calls: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+pub(crate) fn tools<'a>(calls: impl Iterator<Item = (&'a str, &'a str)>) -> Text {
     let mut out = String::from("[");
     for (i, (name, arguments)) in calls.enumerate() {
         out.push_str(if i > 0 { ",{\"arguments\":" } else { "{\"arguments\":" });
@@ -334,7 +339,7 @@ pub(crate) fn tools<'a>(calls: impl Iterator<Item = (&'a str, &'a str)>) -> Stri
         out.push('}');
     }
     out.push(']');
-    out
+    out.into()
 }
 
 /// Arguments as an object, also where they were written as its text; else why they cannot be read.
@@ -385,9 +390,9 @@ fn answer<'e>(
         Purpose::Credential => Cow::Owned(redacted()),
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
     });
-    let contents = response.ordinary();
+    let contents = response.ordinary().into();
     let source = Source::Answer(Answer { id, name, purpose, response, is_empty, continues: false });
-    Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: "[]".to_owned(), metadata, source })
+    Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: NO_CALLS, metadata, source })
 }
 
 fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str) {

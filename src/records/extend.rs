@@ -14,9 +14,11 @@ use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
+use crate::records::Text;
 use crate::records::agents::History;
 use crate::records::approval::Place;
 use crate::records::draft::Draft;
+use crate::records::draft::NO_CALLS;
 use crate::records::draft::Recorded;
 use crate::records::draft::Source;
 use crate::records::draft::Ungated;
@@ -30,6 +32,7 @@ use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -37,6 +40,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Scene<'e> {
     pub(crate) event: &'e Event,
+    /// What its records say of it.
+    pub(crate) origin: RecordEvent,
     pub(crate) moment: Moment,
     pub(crate) author: Name,
     pub(crate) branch: Name,
@@ -106,9 +111,9 @@ fn hands_over(event: &Event) -> bool {
 pub(crate) struct Body {
     pub(crate) kind: RecordKind,
     pub(crate) place: usize,
-    pub(crate) contents: String,
-    pub(crate) tools_json: String,
-    pub(crate) metadata: Option<String>,
+    pub(crate) contents: Text,
+    pub(crate) tools_json: Text,
+    pub(crate) metadata: Option<Text>,
     pub(crate) role: Role,
 }
 
@@ -126,8 +131,8 @@ impl Graph {
         let mut scene = self.scene(event, marker);
         self.notice_peer(&scene);
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
-            let span = (compaction.start.clone(), compaction.end.clone());
-            let sources = self.sight.replace(&span, scene.branch, scene.scope);
+            let span = (compaction.start.as_str(), compaction.end.as_str());
+            let sources = self.sight.replace(span, scene.branch, scene.scope);
             scene.summary = self.trail.extend(ContextId::EMPTY, &sources);
         }
         for draft in drafts {
@@ -148,8 +153,18 @@ impl Graph {
         if let Some(call) = by_scope.and_then(|index| self.book.call(index)) {
             self.sight.open_scope(scope, call.record);
         }
+        let origin = RecordEvent {
+            event_id: event.id.as_str().into(),
+            invocation_id: event.invocation_id.as_str().into(),
+            author: event.author.as_str().into(),
+            branch: event.branch.as_str().into(),
+            seq: 0,
+            time: event.time.as_str().into(),
+            number: Some(event.index),
+        };
         Scene {
             event,
+            origin,
             moment: self.sight.next(),
             author: self.sight.name(&event.author),
             branch: self.sight.name(&event.branch),
@@ -282,7 +297,7 @@ impl Graph {
             quoted(agent)
         );
         self.assumptions.once("inner_runs", &text);
-        let contents = self.session.unseen_run(agent, call);
+        let contents = self.session.unseen_run(agent, call).into();
         self.resource(scene, contents, Role::Agent, ContextId::EMPTY)
     }
 
@@ -290,7 +305,7 @@ impl Graph {
     pub(crate) fn resource(
         &mut self,
         scene: &mut Scene<'_>,
-        contents: String,
+        contents: Text,
         role: Role,
         inputs: ContextId,
     ) -> RecordId {
@@ -302,7 +317,7 @@ impl Graph {
             kind: RecordKind::Resource,
             place: usize::MAX,
             contents,
-            tools_json: "[]".to_owned(),
+            tools_json: NO_CALLS,
             metadata: metadata.ok(),
             role,
         };
@@ -319,26 +334,22 @@ impl Graph {
     ) -> RecordId {
         let event = scene.event;
         let number = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
-        let origin = RecordEvent {
-            event_id: event.id.clone(),
-            invocation_id: event.invocation_id.clone(),
-            author: event.author.clone(),
-            branch: event.branch.clone(),
-            seq: number,
-            time: event.time.clone(),
-            number: Some(event.index),
+        let origin = RecordEvent { seq: number, ..scene.origin.clone() };
+        let place = if event.id.is_empty() {
+            Cow::Owned(format!("#{}", event.index))
+        } else {
+            Cow::Borrowed(event.id.as_str())
         };
-        let place = if event.id.is_empty() { format!("#{}", event.index) } else { event.id.clone() };
         let Body { kind, place: part, contents, tools_json, metadata, role } = body;
         let record = Record {
-            id: String::new(),
+            id: Text::new(),
             kind,
             contents,
             tools_json,
-            agent: event.author.clone(),
+            agent: scene.origin.author.clone(),
             role,
-            entity: String::new(),
-            principal: String::new(),
+            entity: Text::new(),
+            principal: Text::new(),
             metadata,
             event: Some(origin),
         };
@@ -377,15 +388,15 @@ impl Graph {
             ];
             let own = fingerprint(&fields);
             let id = hex(&own);
-            if !self.ids.contains_key(&id) {
+            if self.ids.find(&self.records, &id).is_none() {
                 break (own, id);
             }
             count += 1;
         };
         record.id = id;
         let number = self.trail.push(inputs, own);
-        self.ids.insert(record.id.clone(), number);
         self.records.push(record);
+        self.ids.insert(&self.records, number);
         number
     }
 
@@ -455,13 +466,17 @@ impl Graph {
         let mut entry = Entry::new(scene.first..end);
         (entry.author, entry.branch, entry.scope) = (scene.author, scene.branch, scene.scope);
         entry.invocation = self.sight.name(&event.invocation_id);
-        entry.time.clone_from(&event.time);
+        entry.time = scene.origin.time.clone();
         entry.inner = scene.inner;
         entry.answers = self.answered_places(&scene);
         entry.goes_on_with = self.goes_on_with(&scene);
         entry.starts_turn = !hands_over(event) && !scene.answers_under_user();
         if scene.marker {
-            entry.span = event.actions.compaction.as_ref().map(|c| (c.start.clone(), c.end.clone()));
+            entry.span = event
+                .actions
+                .compaction
+                .as_ref()
+                .map(|c| Box::new((c.start.as_str().into(), c.end.as_str().into())));
             entry.rewinds_to = self.rewind_target(event);
         }
         self.book.release();
@@ -692,6 +707,6 @@ mod tests {
     fn the_end_user_is_named() {
         let mut graph = Graph::default();
         graph.set_session("app", "ann", "s1");
-        assert_eq!(graph.facts(), [SessionFact::SessionUser { id: "ann".to_owned() }]);
+        assert_eq!(graph.facts(), [SessionFact::SessionUser { id: "ann".into() }]);
     }
 }

@@ -16,6 +16,7 @@ use crate::records::RecordKind;
 use crate::records::Role;
 use crate::records::SessionFact;
 use crate::records::Status;
+use crate::records::Text;
 use crate::records::draft::tools;
 use crate::records::identity::fingerprint;
 use crate::records::notices::quoted;
@@ -109,7 +110,7 @@ impl Graph {
         if given.id.is_empty() {
             return Err("a record needs an id".to_owned());
         }
-        if self.ids.contains_key(&given.id) {
+        if self.record_of(&given.id).is_some() {
             return Err(format!("there are two records {}", quoted(&given.id)));
         }
         let inputs = self.named(&given.id, given.inputs.iter())?;
@@ -118,7 +119,6 @@ impl Graph {
         let context = self.trail.extend(inner, &sources);
         let own = fingerprint(&[given.id.as_bytes(), &self.trail.of_context(context)]);
         let record = self.trail.push(context, own);
-        self.ids.insert(given.id.clone(), record);
         self.sight.show(Shown::Nobody);
         self.state_edges(record, &given, &inputs, &sources);
         self.given_calls(record, &given);
@@ -128,24 +128,25 @@ impl Graph {
         let calls = given.calls.iter().map(|call| (call.tool.clone(), ordinary(&call.arguments)));
         let calls: Vec<_> = calls.collect();
         self.records.push(Record {
-            id: given.id,
+            id: given.id.into(),
             kind: RecordKind::Given,
-            contents: given.text,
+            contents: given.text.into(),
             tools_json: tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str()))),
-            agent: given.agent,
+            agent: given.agent.into(),
             role: given.role,
-            entity: given.entity,
-            principal: given.principal,
-            metadata: given.metadata,
+            entity: given.entity.into(),
+            principal: given.principal.into(),
+            metadata: given.metadata.map(Text::from),
             event: given.event,
         });
+        self.ids.insert(&self.records, record);
         Ok(record)
     }
 
     /// The record of that id.
     #[must_use]
     pub fn record_of(&self, id: &str) -> Option<RecordId> {
-        self.ids.get(id).copied()
+        self.ids.find(&self.records, id)
     }
 
     /// The newest judged call of that id.
@@ -228,10 +229,14 @@ impl Graph {
                 self.trail.lineage_mut().state(source, record, position);
             }
             if let Some(principal) = edge.principal.clone() {
-                self.facts.push(SessionFact::EdgePrincipal { source, dest: record, principal });
+                self.facts.push(SessionFact::EdgePrincipal {
+                    source,
+                    dest: record,
+                    principal: principal.into(),
+                });
             }
             if let Some(entity) = edge.entity.clone() {
-                self.facts.push(SessionFact::EdgeEntity { source, dest: record, entity });
+                self.facts.push(SessionFact::EdgeEntity { source, dest: record, entity: entity.into() });
             }
         }
     }
@@ -240,16 +245,16 @@ impl Graph {
         for call in &given.calls {
             let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
             let arguments = ordinary(&call.arguments);
-            let (call_id, tool) = (call.id.clone(), call.tool.clone());
+            let (call_id, tool): (Text, Text) = (call.id.as_str().into(), call.tool.as_str().into());
             self.calls.push(ProposedCall {
                 record,
-                call_id: call_id.clone(),
-                tool: tool.clone(),
+                call_id: call_id.to_string(),
+                tool: tool.to_string(),
                 arguments: arguments.clone(),
                 agent: given.agent.clone(),
                 current: Arc::from([record]),
-                event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.clone()),
-                time: given.event.as_ref().map_or_else(String::new, |event| event.time.clone()),
+                event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.to_string()),
+                time: given.event.as_ref().map_or_else(String::new, |event| event.time.to_string()),
                 refused: None,
                 approval: None,
             });
@@ -259,7 +264,7 @@ impl Graph {
                 id: call_id.clone(),
                 name: tool.clone(),
                 purpose: Purpose::Tool,
-                unjudged_arguments: String::new(),
+                unjudged_arguments: Text::new(),
                 moment: self.sight.next(),
                 branch: Name::NONE,
                 by_agent: true,
@@ -275,7 +280,7 @@ impl Graph {
                 scope: Name::NONE,
                 author: self.sight.name(&given.agent),
             });
-            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments });
+            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments: arguments.into() });
         }
     }
 
@@ -285,12 +290,12 @@ impl Graph {
             let kept = number.ok().and_then(|number| self.book.numbered(number));
             call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
         });
-        let answers = open.map(|(i, call)| (i, call.call_id.clone()));
-        let call_id = answers.as_ref().map_or_else(String::new, |(_, id)| id.clone());
+        let answers = open.map(|(i, call)| (i, Text::from(call.call_id.as_str())));
+        let call_id = answers.as_ref().map_or_else(Text::new, |(_, id)| id.clone());
         if let Some(number) = answers.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber) {
             self.settle(number, Status::Ok);
         }
-        let tool = tool.to_owned();
+        let (tool, arguments) = (Text::from(tool), Text::from(arguments));
         self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
         self.facts.push(SessionFact::ToolOutcome {
             record,
@@ -356,11 +361,11 @@ mod tests {
             edge("d", None, Some(0)),
             edge("a", None, None),
         ];
-        given.edges[0].principal = Some("p".to_owned());
-        given.edges[1].entity = Some("e".to_owned());
+        given.edges[0].principal = Some("p".into());
+        given.edges[1].entity = Some("e".into());
         graph.add(given).unwrap();
         assert_eq!(edges(&graph), ["0 0 0", "1 -1 7", "2 -", "3 0 -1"]);
-        let (p, e) = ("p".to_owned(), "e".to_owned());
+        let (p, e) = ("p".into(), "e".into());
         assert_eq!(
             graph.facts(),
             [

@@ -1,7 +1,12 @@
 //! The words of the record graph.
 
 use crate::lineage::RecordId;
+use ecow::EcoString;
 use std::sync::Arc;
+
+/// A text of a session. Records, calls and facts that say the same of one event share it; a short one takes no memory of
+/// its own.
+pub type Text = EcoString;
 
 /// Who produced a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,17 +48,17 @@ pub enum RecordKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RecordEvent {
     /// `id`
-    pub event_id: String,
+    pub event_id: Text,
     /// `invocationId`
-    pub invocation_id: String,
+    pub invocation_id: Text,
     /// `author`
-    pub author: String,
+    pub author: Text,
     /// `branch`
-    pub branch: String,
+    pub branch: Text,
     /// Number of the record in its session, from 0 (tests may say otherwise).
     pub seq: i64,
     /// RFC 3339
-    pub time: String,
+    pub time: Text,
     /// Number of the event in its file, from 0; none where there is no file.
     pub number: Option<usize>,
 }
@@ -62,23 +67,23 @@ pub struct RecordEvent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its id: a truncated hash over everything that makes it what it is.
-    pub id: String,
+    pub id: Text,
     /// What kind of part it came from.
     pub kind: RecordKind,
     /// Text, or ordinary JSON, or nothing.
-    pub contents: String,
+    pub contents: Text,
     /// `[]`, or the calls of the part: `[{"arguments":"…","name":"pay"}]`.
-    pub tools_json: String,
+    pub tools_json: Text,
     /// The event's author.
-    pub agent: String,
+    pub agent: Text,
     /// Who produced it.
     pub role: Role,
     /// Its own label; may be empty.
-    pub entity: String,
+    pub entity: Text,
     /// The authenticated recorder; may be empty.
-    pub principal: String,
+    pub principal: Text,
     /// Canonical JSON of the part.
-    pub metadata: Option<String>,
+    pub metadata: Option<Text>,
     /// Where it came from, where that is known.
     pub event: Option<RecordEvent>,
 }
@@ -226,72 +231,72 @@ impl Status {
 pub enum SessionFact {
     ToolResult {
         record: RecordId,
-        tool: String,
-        arguments: String,
+        tool: Text,
+        arguments: Text,
     },
     ProposedCall {
         record: RecordId,
-        call_id: String,
-        tool: String,
-        arguments: String,
+        call_id: Text,
+        tool: Text,
+        arguments: Text,
     },
     ToolOutcome {
         record: RecordId,
-        call_id: String,
-        tool: String,
-        arguments: String,
+        call_id: Text,
+        tool: Text,
+        arguments: Text,
         status: Status,
     },
     ToolOutput {
         record: RecordId,
-        tool: String,
-        arguments: String,
+        tool: Text,
+        arguments: Text,
     },
     Confirmation {
         record: RecordId,
-        call_id: String,
+        call_id: Text,
         confirmed: bool,
-        hint: String,
-        payload: String,
-        principal: String,
+        hint: Text,
+        payload: Text,
+        principal: Text,
     },
     StateWrite {
         record: RecordId,
-        scope: String,
-        key: String,
-        value: String,
+        scope: Text,
+        key: Text,
+        value: Text,
     },
     StateRead {
         record: RecordId,
-        scope: String,
-        key: String,
-        value: String,
+        scope: Text,
+        key: Text,
+        value: Text,
     },
     ArtifactWrite {
         record: RecordId,
-        filename: String,
+        filename: Text,
         version: i64,
     },
     ArtifactRead {
         record: RecordId,
-        filename: String,
+        filename: Text,
         version: i64,
     },
     EdgePrincipal {
         source: RecordId,
         dest: RecordId,
-        principal: String,
+        principal: Text,
     },
     EdgeEntity {
         source: RecordId,
         dest: RecordId,
-        entity: String,
+        entity: Text,
     },
     ToolSource {
-        tool: String,
-        source: String,
+        tool: Text,
+        source: Text,
     },
     SessionUser {
-        id: String,
+        id: Text,
     },
 }

@@ -3,8 +3,13 @@
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
+use crate::records::Record;
+use crate::records::Text;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use sha2::Digest as _;
 use sha2::Sha256;
+use std::hash::BuildHasher as _;
 
 /// A truncated SHA-256.
 pub(crate) type Fingerprint = [u8; 16];
@@ -61,6 +66,30 @@ impl Trail {
     }
 }
 
+/// Records by their ids, which the records themselves hold.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ids {
+    table: HashTable<RecordId>,
+    state: RandomState,
+}
+
+impl Ids {
+    /// The record of that id among these.
+    pub(crate) fn find(&self, records: &[Record], id: &str) -> Option<RecordId> {
+        self.table.find(self.state.hash_one(id), |&other| id_of(records, other) == id).copied()
+    }
+
+    /// Notes a record that is among these and has an id of its own.
+    pub(crate) fn insert(&mut self, records: &[Record], record: RecordId) {
+        let hash = |&record: &RecordId| self.state.hash_one(id_of(records, record));
+        self.table.insert_unique(hash(&record), record, hash);
+    }
+}
+
+fn id_of(records: &[Record], record: RecordId) -> &str {
+    records.get(record.0 as usize).map_or("", |record| &record.id)
+}
+
 /// The truncated hash of fields, each with its length before it.
 pub(crate) fn fingerprint(fields: &[&[u8]]) -> Fingerprint {
     let mut hash = Sha256::new();
@@ -76,15 +105,15 @@ pub(crate) fn fingerprint(fields: &[&[u8]]) -> Fingerprint {
 }
 
 /// Lower-case hexadecimal.
-pub(crate) fn hex(fingerprint: &Fingerprint) -> String {
+pub(crate) fn hex(fingerprint: &Fingerprint) -> Text {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(32);
-    for byte in fingerprint {
-        for four in [byte >> 4, byte & 15] {
-            out.push(char::from(DIGITS.get(usize::from(four)).copied().unwrap_or_default()));
+    let mut out = [0; 32];
+    for (pair, byte) in out.chunks_exact_mut(2).zip(fingerprint) {
+        for (digit, four) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
+            *digit = DIGITS.get(usize::from(four)).copied().unwrap_or_default();
         }
     }
-    out
+    std::str::from_utf8(&out).unwrap_or_default().into()
 }
 
 #[cfg(test)]

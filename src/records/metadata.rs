@@ -4,6 +4,7 @@ use crate::json::Json;
 use crate::json::plain_length;
 use crate::recording::FieldValue;
 use crate::recording::to_base64;
+use crate::records::Text;
 use crate::records::secret::without_credentials;
 use std::fmt::Write as _;
 
@@ -41,10 +42,10 @@ impl<'a> From<&'a FieldValue> for Field<'a> {
 }
 
 /// The object of these fields, sorted by code point, without blanks, ASCII alone.
-pub(crate) fn encode(fields: Vec<(&str, Field<'_>)>) -> Result<String, Unencodable> {
-    let mut out = String::with_capacity(128);
+pub(crate) fn encode(fields: Vec<(&str, Field<'_>)>) -> Result<Text, Unencodable> {
+    let mut out = String::with_capacity(256);
     write_fields(&mut out, fields)?;
-    Ok(out)
+    Ok(out.into())
 }
 
 fn write_fields(out: &mut String, mut fields: Vec<(&str, Field<'_>)>) -> Result<(), Unencodable> {
@@ -190,7 +191,7 @@ fn write_escaped(out: &mut String, text: &str) {
 mod tests {
     use super::*;
 
-    fn value(text: &str) -> Result<String, Unencodable> {
+    fn value(text: &str) -> Result<Text, Unencodable> {
         let json = crate::json::parse(text).unwrap();
         encode(vec![("v", Field::Value(&json))])
     }

@@ -31,7 +31,7 @@ mod visible;
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    RunChange, SessionFact, Status,
+    RunChange, SessionFact, Status, Text,
 };
 
 use crate::lineage::ContextId;
@@ -43,6 +43,7 @@ use crate::recording::Parts;
 use crate::recording::Stop;
 use crate::records::agents::Agents;
 use crate::records::approval::Requests;
+use crate::records::identity::Ids;
 use crate::records::identity::Trail;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
@@ -51,8 +52,6 @@ use crate::records::state::SessionNames;
 use crate::records::values::Values;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,8 +74,8 @@ pub struct Graph {
     parts: Parts,
     trail: Trail,
     records: Vec<Record>,
-    /// Ids of records. Probed, never walked.
-    ids: HashMap<String, RecordId, RandomState>,
+    /// Records by their ids.
+    ids: Ids,
     facts: Vec<SessionFact>,
     calls: Vec<ProposedCall>,
     /// All function calls, for pairing.
@@ -103,17 +102,17 @@ pub struct Graph {
     assumptions: Notices,
     warnings: Notices,
     /// Call ids, and whether it was said that several calls share it.
-    seen_ids: BTreeMap<String, bool>,
+    seen_ids: BTreeMap<Text, bool>,
     /// Ids of answers that belong to no call.
     unmatched: BTreeSet<String>,
     /// Arguments of the newest call of each id and tool that the model's own server ran.
-    server_calls: BTreeMap<(String, String), String>,
+    server_calls: BTreeMap<(Text, Text), Text>,
     /// Names of agents: authors and targets of transfers.
     agents: BTreeSet<String>,
     /// The last output of each author.
     last_output: BTreeMap<Name, RecordId>,
     /// Tool and arguments of calls that a person declined, with the id of the call.
-    declined: BTreeMap<(String, String), String>,
+    declined: BTreeMap<(Text, Text), Text>,
     /// Whether any event carried actions.
     actions_seen: bool,
     /// Whether a person has spoken.
@@ -147,7 +146,7 @@ impl Graph {
     /// Names the session, before its first event: the application, the end user, the session itself. Each may be empty.
     pub fn set_session(&mut self, app: &str, user: &str, session: &str) {
         if !user.is_empty() {
-            self.facts.push(SessionFact::SessionUser { id: user.to_owned() });
+            self.facts.push(SessionFact::SessionUser { id: user.into() });
         }
         self.session = SessionNames { app: app.into(), user: user.into(), session: session.into() };
     }

@@ -6,7 +6,9 @@ use crate::recording::Part;
 use crate::recording::PartKind;
 use crate::recording::Stop;
 use crate::records::RecordKind;
+use crate::records::Text;
 use crate::records::draft::Draft;
+use crate::records::draft::NO_CALLS;
 use crate::records::draft::Source;
 use crate::records::draft::stop;
 use crate::records::metadata;
@@ -15,16 +17,16 @@ use crate::records::secret::without_credentials;
 
 /// Adds what an event says outside its parts.
 pub(crate) fn add<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), Stop> {
-    let mut add = |contents: String, fields: Option<Vec<(&str, Field<'_>)>>, source: Source<'e>| {
+    let mut add = |contents: Text, fields: Option<Vec<(&str, Field<'_>)>>, source: Source<'e>| {
         let place = all.len();
         let metadata =
             fields.map(metadata::encode).transpose().map_err(|fault| stop(event, place, &fault))?;
-        let tools_json = "[]".to_owned();
+        let tools_json = NO_CALLS;
         all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, source });
         Ok(())
     };
     for transcription in event.transcriptions.iter().filter(|text| !text.is_empty()) {
-        add(transcription.clone(), None, Source::Spoken)?;
+        add(transcription.as_str().into(), None, Source::Spoken)?;
     }
     let values = [
         (
@@ -39,7 +41,7 @@ pub(crate) fn add<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), 
     for (name, value, source) in values {
         let Some(value) = value else { continue };
         let shown = without_credentials(value);
-        let contents = shown.text().map_or_else(|| shown.ordinary(), str::to_owned);
+        let contents = shown.text().map_or_else(|| shown.ordinary().into(), Text::from);
         add(contents, Some(vec![(name, Field::Value(&shown))]), source)?;
     }
     if !event.error_message.is_empty() {
@@ -47,7 +49,7 @@ pub(crate) fn add<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), 
         if !event.error_code.is_empty() {
             fields.push(("error_code", Field::Text(&event.error_code)));
         }
-        add(event.error_message.clone(), Some(fields), Source::OutsideParts)?;
+        add(event.error_message.as_str().into(), Some(fields), Source::OutsideParts)?;
     }
     Ok(())
 }

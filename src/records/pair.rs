@@ -5,16 +5,18 @@ use crate::lineage::RecordId;
 use crate::recording::Purpose;
 use crate::records::CallNumber;
 use crate::records::CallOutcome;
+use crate::records::Text;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use crate::records::visible::prefixes;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 /// A call by its place among all function calls of the session, the framework's own included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct CallIndex(usize);
+pub(crate) struct CallIndex(u32);
 
 /// What is kept of a function call.
 #[derive(Debug, Clone)]
@@ -22,11 +24,11 @@ pub(crate) struct Call {
     /// Its number, if it is judged.
     pub(crate) number: Option<CallNumber>,
     pub(crate) record: RecordId,
-    pub(crate) id: String,
-    pub(crate) name: String,
+    pub(crate) id: Text,
+    pub(crate) name: Text,
     pub(crate) purpose: Purpose,
     /// Its arguments as ordinary JSON, if it is not judged.
-    pub(crate) unjudged_arguments: String,
+    pub(crate) unjudged_arguments: Text,
     pub(crate) moment: Moment,
     pub(crate) branch: Name,
     pub(crate) scope: Name,
@@ -53,19 +55,19 @@ pub(crate) struct Call {
 /// Calls by a text, newest last, on any branch and on each.
 #[derive(Debug, Clone, Default)]
 struct Index {
-    any: BTreeMap<String, Vec<CallIndex>>,
-    on: BTreeMap<String, BTreeMap<Name, Vec<CallIndex>>>,
+    any: BTreeMap<Text, SmallVec<[CallIndex; 2]>>,
+    on: BTreeMap<Text, BTreeMap<Name, SmallVec<[CallIndex; 2]>>>,
 }
 
 impl Index {
-    fn add(&mut self, text: &str, branch: Name, call: CallIndex) {
-        self.any.entry(text.to_owned()).or_default().push(call);
-        self.on.entry(text.to_owned()).or_default().entry(branch).or_default().push(call);
+    fn add(&mut self, text: &Text, branch: Name, call: CallIndex) {
+        self.any.entry(text.clone()).or_default().push(call);
+        self.on.entry(text.clone()).or_default().entry(branch).or_default().push(call);
     }
 
     /// The calls of exactly this branch.
     fn on_branch(&self, text: &str, branch: Name) -> &[CallIndex] {
-        self.on.get(text).and_then(|branches| branches.get(&branch)).map_or(&[], Vec::as_slice)
+        self.on.get(text).and_then(|branches| branches.get(&branch)).map_or(&[], SmallVec::as_slice)
     }
 
     /// The calls of one branch: this one, else the one with the newest call among those that it sees.
@@ -75,11 +77,11 @@ impl Index {
             return here;
         }
         if branch == Name::NONE {
-            return self.any.get(text).map_or(&[], Vec::as_slice);
+            return self.any.get(text).map_or(&[], SmallVec::as_slice);
         }
         let above = prefixes(sight.text(branch)).filter_map(|prefix| sight.find(prefix));
         let lists = above.chain([Name::NONE]).filter_map(|name| branches.get(&name));
-        lists.max_by_key(|list| list.last().copied()).map_or(&[], Vec::as_slice)
+        lists.max_by_key(|list| list.last().copied()).map_or(&[], SmallVec::as_slice)
     }
 }
 
@@ -87,9 +89,9 @@ impl Index {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     /// Id and tool name; any tool for the empty name.
-    Id(String, String),
+    Id(Text, Text),
     /// Tool name and branch; any branch for none.
-    Name(String, Option<Name>),
+    Name(Text, Option<Name>),
 }
 
 /// All function calls of the session.
@@ -104,7 +106,7 @@ pub(crate) struct Calls {
     /// Calls that wait for an answer and that the event at hand has not answered.
     open: BTreeMap<Key, BTreeSet<CallIndex>>,
     /// All calls by their ids, in order.
-    alike: BTreeMap<Key, Vec<CallIndex>>,
+    alike: BTreeMap<Key, SmallVec<[CallIndex; 2]>>,
     /// Calls that the event at hand answers.
     taken: BTreeSet<CallIndex>,
     /// How many of the calls of a key at the start of its last event are taken.
@@ -121,11 +123,11 @@ impl Calls {
     }
 
     pub(crate) fn call(&self, index: CallIndex) -> Option<&Call> {
-        self.all.get(index.0)
+        self.all.get(index.0 as usize)
     }
 
     pub(crate) fn call_mut(&mut self, index: CallIndex) -> Option<&mut Call> {
-        self.all.get_mut(index.0)
+        self.all.get_mut(index.0 as usize)
     }
 
     pub(crate) fn numbered(&self, number: CallNumber) -> Option<&Call> {
@@ -138,7 +140,7 @@ impl Calls {
     }
 
     pub(crate) fn add(&mut self, call: Call) {
-        let index = CallIndex(self.all.len());
+        let index = CallIndex(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
         if let Some(number) = call.number {
             self.by_number.insert(number, index);
         }
@@ -169,9 +171,9 @@ impl Calls {
         (self.by_id, self.by_name) = (Index::default(), Index::default());
         self.open.clear();
         self.alike.clear();
-        for i in 0..self.all.len() {
-            if self.all.get(i).is_some_and(|call| sight.is_alive(call.moment)) {
-                self.index(CallIndex(i));
+        for index in (0..).take(self.all.len()).map(CallIndex) {
+            if self.call(index).is_some_and(|call| sight.is_alive(call.moment)) {
+                self.index(index);
             }
         }
     }
@@ -220,7 +222,7 @@ impl Calls {
             return self.nearest_unanswered(sight, name, branch);
         }
         let (first, last) = self.last_event(self.by_id.seen_from(sight, id, branch))?;
-        let key = Key::Id(id.to_owned(), name.to_owned());
+        let key = Key::Id(id.into(), name.into());
         self.first_open(&key, first, last).or_else(|| self.first_free(&key, first, last))
     }
 
@@ -268,8 +270,10 @@ impl Calls {
 
     fn shut(&mut self, index: CallIndex) {
         for key in self.keys(index) {
-            if let Some(open) = self.open.get_mut(&key) {
-                open.remove(&index);
+            let Some(open) = self.open.get_mut(&key) else { continue };
+            open.remove(&index);
+            if open.is_empty() {
+                self.open.remove(&key);
             }
         }
     }
@@ -280,7 +284,7 @@ impl Calls {
         let (id, name) = (&call.id, &call.name);
         let mut keys = vec![Key::Name(name.clone(), None), Key::Name(name.clone(), Some(call.branch))];
         if !id.is_empty() {
-            keys.push(Key::Id(id.clone(), String::new()));
+            keys.push(Key::Id(id.clone(), Text::new()));
             if !name.is_empty() {
                 keys.push(Key::Id(id.clone(), name.clone()));
             }
@@ -290,7 +294,7 @@ impl Calls {
 
     /// Keeps a call to be found by its answers.
     fn index(&mut self, index: CallIndex) {
-        let Some(call) = self.all.get(index.0) else { return };
+        let Some(call) = self.all.get(index.0 as usize) else { return };
         if !call.id.is_empty() {
             self.by_id.add(&call.id, call.branch, index);
         }
@@ -320,8 +324,7 @@ impl Calls {
         let newest = *self.by_name.seen_from(sight, name, branch).last()?;
         let here = !self.by_name.on_branch(name, branch).is_empty();
         let any = branch == Name::NONE && !here;
-        let key =
-            Key::Name(name.to_owned(), if any { None } else { self.call(newest).map(|call| call.branch) });
+        let key = Key::Name(name.into(), if any { None } else { self.call(newest).map(|call| call.branch) });
         loop {
             let nearest = *self.open.get(&key)?.last()?;
             if self.is_unanswered(nearest) {

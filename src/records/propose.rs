@@ -7,6 +7,7 @@ use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
 use crate::records::SessionFact;
+use crate::records::Text;
 use crate::records::draft::Proposal;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
@@ -27,7 +28,7 @@ impl Graph {
         let record = self.record(scene, body, inputs, shown);
         scene.parts.push(record);
         self.notice_reuse(proposal.id);
-        let arguments = proposal.arguments.ordinary();
+        let arguments = proposal.text.clone();
         if proposal.purpose == Purpose::Confirmation {
             self.add_request(scene, proposal);
         }
@@ -38,10 +39,10 @@ impl Graph {
         self.book.add(Call {
             number,
             record,
-            id: proposal.id.to_owned(),
-            name: proposal.name.to_owned(),
+            id: proposal.id.into(),
+            name: proposal.name.into(),
             purpose: proposal.purpose,
-            unjudged_arguments: if number.is_some() { String::new() } else { arguments },
+            unjudged_arguments: if number.is_some() { Text::new() } else { arguments },
             moment: scene.moment,
             branch: scene.branch,
             scope: scene.scope,
@@ -79,11 +80,13 @@ impl Graph {
         scene: &mut Scene<'_>,
         record: RecordId,
         proposal: &Proposal<'_>,
-        arguments: String,
+        arguments: Text,
     ) -> CallNumber {
         let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
-        let (call_id, tool) = (proposal.id.to_owned(), proposal.name.to_owned());
-        if let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone())) {
+        let (call_id, tool) = (Text::from(proposal.id), Text::from(proposal.name));
+        if !self.declined.is_empty()
+            && let Some(earlier) = self.declined.get(&(tool.clone(), arguments.clone()))
+        {
             let text = format!(
                 "call {} to {} repeats call {}, which a person declined",
                 quoted(&call_id),
@@ -100,9 +103,9 @@ impl Graph {
         });
         self.calls.push(ProposedCall {
             record,
-            call_id,
-            tool,
-            arguments,
+            call_id: call_id.into(),
+            tool: tool.into(),
+            arguments: arguments.into(),
             agent: scene.event.author.clone(),
             current: Arc::default(),
             event_id: scene.event.id.clone(),
@@ -130,7 +133,7 @@ impl Graph {
                 self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
             }
             None => {
-                self.seen_ids.insert(id.to_owned(), false);
+                self.seen_ids.insert(id.into(), false);
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::records::CallNumber;
 use crate::records::Graph;
 use crate::records::SessionFact;
 use crate::records::Status;
+use crate::records::Text;
 use crate::records::answer;
 use crate::records::answer::Shows;
 use crate::records::answer::Standing;
@@ -79,7 +80,7 @@ impl Graph {
         let Some(call) = self.book.call(index) else { return inputs };
         if !call.inner.is_empty() {
             inputs = self.trail.extend(inputs, &call.inner);
-        } else if self.agents.contains(&call.name) {
+        } else if self.agents.contains(call.name.as_str()) {
             let id = call.id.clone();
             let unseen = self.unseen_run(scene, name, &id);
             inputs = self.trail.extend(inputs, &[unseen]);
@@ -88,9 +89,9 @@ impl Graph {
     }
 
     fn unmatched_answer(&mut self, scene: &Scene<'_>, record: RecordId, answer: &Answer<'_>) {
-        let (tool, arguments) = (answer.name.to_owned(), "{}".to_owned());
+        let (tool, arguments) = (Text::from(answer.name), Text::inline("{}"));
         self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
-        let (call_id, status) = (answer.id.to_owned(), Status::Unmatched);
+        let (call_id, status) = (Text::from(answer.id), Status::Unmatched);
         self.facts.push(SessionFact::ToolOutcome { record, call_id, tool, arguments, status });
         let (id, name) = (quoted(answer.id), quoted(answer.name));
         if self.book.is_empty() && !self.words_seen {
@@ -139,7 +140,7 @@ impl Graph {
         let actions = &scene.event.actions;
         let named = !call.id.is_empty()
             && (actions.requested_confirmations.iter().any(|(id, _)| *id == call.id)
-                || actions.requested_auth.contains(&call.id));
+                || actions.requested_auth.iter().any(|id| *id == call.id));
         // The runner writes an answer after the message with its call, in the name of the agent that made it.
         let foreign = call.moment == scene.moment
             || scene.event.author.is_empty()
@@ -180,7 +181,8 @@ impl Graph {
     fn outcome_facts(&mut self, record: RecordId, index: CallIndex, status: Status) {
         let Some(call) = self.book.call(index) else { return };
         let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments = judged.map_or(&call.unjudged_arguments, |call| &call.arguments).clone();
+        let arguments =
+            judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
         let (tool, call_id) = (call.name.clone(), call.id.clone());
         self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
         self.facts.push(SessionFact::ToolOutcome {
@@ -304,11 +306,12 @@ impl Graph {
         let Some(call) = self.calls.get_mut(number.0 as usize) else { return };
         let time = scene.event.time.clone();
         call.approval = Some(Approval { confirmed, scope: counted.scope, time });
-        let call_id = call.call_id.clone();
+        let call_id = Text::from(call.call_id.as_str());
         if !confirmed {
-            self.declined.insert((call.tool.clone(), call.arguments.clone()), call_id.clone());
+            let declined = (call.tool.as_str().into(), call.arguments.as_str().into());
+            self.declined.insert(declined, call_id.clone());
         }
-        let (hint, principal) = (counted.hint, String::new());
+        let (hint, payload, principal) = (counted.hint.into(), payload.into(), Text::new());
         self.facts.push(SessionFact::Confirmation { record, call_id, confirmed, hint, payload, principal });
         self.note_answered(scene, number);
     }
@@ -340,6 +343,7 @@ mod tests {
     use crate::records::Graph;
     use crate::records::RunChange;
     use crate::records::SessionFact;
+    use crate::records::Text;
     use crate::records::building::assumed;
     use crate::records::building::build;
     use crate::records::building::inputs;
@@ -527,11 +531,11 @@ mod tests {
             fact,
             Some(SessionFact::Confirmation {
                 record: crate::lineage::RecordId(0),
-                call_id: "c1".to_owned(),
+                call_id: "c1".into(),
                 confirmed: true,
-                hint: "sure?".to_owned(),
-                payload: r#"{"a":2,"b":1}"#.to_owned(),
-                principal: String::new(),
+                hint: "sure?".into(),
+                payload: r#"{"a":2,"b":1}"#.into(),
+                principal: Text::new(),
             })
         );
         assert!(outcomes(&graph).1.is_empty());

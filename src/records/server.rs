@@ -4,6 +4,7 @@ use crate::lineage::RecordId;
 use crate::records::Graph;
 use crate::records::SessionFact;
 use crate::records::Status;
+use crate::records::Text;
 use crate::records::draft::Ungated;
 use crate::records::extend::Scene;
 use crate::records::notices::quoted;
@@ -25,25 +26,25 @@ impl Graph {
                     quoted(tool)
                 );
                 self.warnings.add("ungated", text);
-                self.server_calls.insert(((*id).to_owned(), (*tool).to_owned()), arguments.clone());
+                self.server_calls.insert(((*id).into(), (*tool).into()), arguments.clone());
                 self.facts.push(outcome(record, id, tool, arguments));
             }
             Ungated::Answer { id, tool } => {
-                let key = ((*id).to_owned(), (*tool).to_owned());
-                let arguments = self.server_calls.get(&key).map_or("{}", String::as_str).to_owned();
+                let key = (Text::from(*id), Text::from(*tool));
+                let arguments = self.server_calls.get(&key).cloned().unwrap_or_else(|| "{}".into());
                 self.facts.push(outcome(record, id, tool, &arguments));
-                self.facts.push(SessionFact::ToolOutput { record, tool: (*tool).to_owned(), arguments });
+                self.facts.push(SessionFact::ToolOutput { record, tool: key.1, arguments });
             }
         }
     }
 }
 
-fn outcome(record: RecordId, id: &str, tool: &str, arguments: &str) -> SessionFact {
+fn outcome(record: RecordId, id: &str, tool: &str, arguments: &Text) -> SessionFact {
     SessionFact::ToolOutcome {
         record,
-        call_id: id.to_owned(),
-        tool: tool.to_owned(),
-        arguments: arguments.to_owned(),
+        call_id: id.into(),
+        tool: tool.into(),
+        arguments: arguments.clone(),
         status: Status::Ungated,
     }
 }

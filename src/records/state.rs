@@ -143,7 +143,7 @@ impl Graph {
                 self.write_row(record, key, value);
             }
             for (filename, version) in &actions.artifact_delta {
-                let (filename, version) = (filename.clone(), *version);
+                let (filename, version) = (filename.as_str().into(), *version);
                 self.facts.push(SessionFact::ArtifactWrite { record, filename, version });
             }
         }
@@ -184,8 +184,8 @@ impl Graph {
     /// A row of what is written; the value is ordinary JSON, and empty where the key is removed.
     fn write_row(&mut self, record: RecordId, key: &str, value: &str) {
         let (scope, key) = scope_of(key);
-        let (scope, key) = (scope.to_owned(), key.to_owned());
-        self.facts.push(SessionFact::StateWrite { record, scope, key, value: value.to_owned() });
+        let (scope, key) = (scope.into(), key.into());
+        self.facts.push(SessionFact::StateWrite { record, scope, key, value: value.into() });
     }
 
     /// Without a word about the agents, what they read is unknown.

@@ -243,7 +243,7 @@ impl Graph {
         });
         let inputs = known.as_ref().map_or(ContextId::EMPTY, |written| self.production(&written.by));
         let role = if known.is_some() { Role::Agent } else { Role::User };
-        let record = self.resource(scene, contents, role, inputs);
+        let record = self.resource(scene, contents.into(), role, inputs);
         if let Some(version) = self.values.versions.get_mut(number.0) {
             version.record = Some(record);
         }
@@ -269,10 +269,11 @@ impl Graph {
             for read in &scene.reads {
                 self.facts.push(match read.clone() {
                     ReadRow::State { scope, key, value } => {
+                        let (scope, key, value) = (scope.into(), key.into(), value.into());
                         SessionFact::StateRead { record, scope, key, value }
                     }
                     ReadRow::Artifact { filename, version } => {
-                        SessionFact::ArtifactRead { record, filename, version }
+                        SessionFact::ArtifactRead { record, filename: filename.into(), version }
                     }
                 });
             }

@@ -7,6 +7,7 @@ mod turn;
 
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
+use crate::records::Text;
 use crate::records::identity::Trail;
 use crate::records::visible::turn::Turn;
 use std::collections::BTreeMap;
@@ -55,9 +56,9 @@ pub(crate) struct Entry {
     pub(crate) branch: Name,
     pub(crate) scope: Name,
     pub(crate) invocation: Name,
-    pub(crate) time: String,
+    pub(crate) time: Text,
     /// The times between which a summary replaces what was recorded before it.
-    pub(crate) span: Option<(String, String)>,
+    pub(crate) span: Option<Box<(Text, Text)>>,
     /// Whether it lies inside a run that a call of this session started, on a branch of its own.
     pub(crate) inner: bool,
     /// Where the calls were made that it answers from elsewhere: branch, scope, and whether that is inner too.
@@ -81,7 +82,7 @@ impl Entry {
             branch: Name::NONE,
             scope: Name::NONE,
             invocation: Name::NONE,
-            time: String::new(),
+            time: Text::new(),
             span: None,
             inner: false,
             answers: Vec::new(),
@@ -395,7 +396,7 @@ impl Sight {
 
     /// Replaces what lies within the span by a summary that comes next, on this branch and in this scope. Returns all
     /// records that the summary may have been computed from, also rewound ones: some versions summarise those too.
-    pub(crate) fn replace(&mut self, span: &(String, String), branch: Name, scope: Name) -> Vec<RecordId> {
+    pub(crate) fn replace(&mut self, span: (&str, &str), branch: Name, scope: Name) -> Vec<RecordId> {
         let candidates: BTreeSet<usize> = if self.any_rewind {
             (0..self.entries.len()).collect()
         } else {
@@ -444,10 +445,10 @@ pub(crate) fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId])
 }
 
 /// Whether the event, or all that it summarises, lies within the span.
-fn within(entry: &Entry, (start, end): &(String, String)) -> bool {
-    let (first, last) = match &entry.span {
-        Some((first, last)) => (first, last),
-        None => (&entry.time, &entry.time),
+fn within(entry: &Entry, (start, end): (&str, &str)) -> bool {
+    let (first, last) = match entry.span.as_deref() {
+        Some((first, last)) => (first.as_str(), last.as_str()),
+        None => (entry.time.as_str(), entry.time.as_str()),
     };
     if [start, end, first, last].iter().any(|time| time.is_empty()) {
         return false;

@@ -73,6 +73,8 @@ pub enum Turn {
     Made(CallNumber),
     /// It was judged.
     Judged(CallNumber, Decision),
+    /// A person's answer to it has arrived. It is judged again next.
+    Answered(CallNumber),
     /// It was judged again, after a person's answer to it.
     JudgedAgain(CallNumber, Decision),
 }
@@ -105,6 +107,7 @@ pub fn walk(
             visit(monitor, Turn::Judged(call, decision));
         }
         for call in observed.answered {
+            visit(monitor, Turn::Answered(call));
             let decision = monitor.judge_call(call);
             visit(monitor, Turn::JudgedAgain(call, decision));
         }
@@ -124,7 +127,7 @@ pub fn replay(
     let mut monitor = Monitor::new(Arc::clone(policy), settings.clone());
     let mut judged: Vec<(CallNumber, Decision, bool)> = Vec::new();
     let end = walk(&mut monitor, recording, &mut |_, turn| match turn {
-        Turn::Made(_) => {}
+        Turn::Made(_) | Turn::Answered(_) => {}
         Turn::Judged(call, decision) => judged.push((call, decision, false)),
         Turn::JudgedAgain(call, decision) => {
             // Calls are judged in the order of their numbers.

@@ -27,7 +27,8 @@ pub enum Width {
     Wide,
 }
 
-fn kind(kind: RecordKind) -> &'static str {
+/// The kind's name in reports.
+pub(crate) fn kind(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Text => "text",
         RecordKind::Thought => "thought",

@@ -2,7 +2,7 @@
 
 use crate::lineage::RecordId;
 use crate::monitor::Monitor;
-use crate::records::{Approval, ApprovalScope, CallNumber, Given, Graph, Role, SessionFact, Status};
+use crate::records::{Approval, ApprovalScope, CallNumber, Given, Graph, Role, SessionFact, Status, Text};
 use crate::scenario::entry::{Access, Confirm, Happening, Outcome};
 
 /// What an entry did.
@@ -31,7 +31,7 @@ pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied,
         Happening::Outcome(outcome) => answer(graph, outcome)?,
         Happening::Confirm(confirm) => confirmation(graph, confirm)?,
         Happening::State { access, scope, key, value } => {
-            let (scope, key, value) = (scope.clone(), key.clone(), value.clone());
+            let (scope, key, value) = (scope.as_str().into(), key.as_str().into(), value.as_str().into());
             let fact = match access {
                 Access::Write(id) => {
                     SessionFact::StateWrite { record: record(graph, id)?, scope, key, value }
@@ -41,7 +41,7 @@ pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied,
             graph.note(fact);
         }
         Happening::Artifact { access, filename, version } => {
-            let (filename, version) = (filename.clone(), *version);
+            let (filename, version) = (filename.as_str().into(), *version);
             let fact = match access {
                 Access::Write(id) => {
                     SessionFact::ArtifactWrite { record: record(graph, id)?, filename, version }
@@ -53,9 +53,10 @@ pub(crate) fn apply(monitor: &mut Monitor, event: &Happening) -> Result<Applied,
             graph.note(fact);
         }
         Happening::ToolSource { tool, source } => {
-            graph.note(SessionFact::ToolSource { tool: tool.clone(), source: source.clone() });
+            graph
+                .note(SessionFact::ToolSource { tool: tool.as_str().into(), source: source.as_str().into() });
         }
-        Happening::SessionUser(id) => graph.note(SessionFact::SessionUser { id: id.clone() }),
+        Happening::SessionUser(id) => graph.note(SessionFact::SessionUser { id: id.as_str().into() }),
         Happening::Clock(time) => return Ok(Applied::Clock(time.clone())),
     }
     Ok(Applied::Done)
@@ -88,7 +89,7 @@ fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
     let Some(made) = graph.calls().get(number.0 as usize).cloned() else {
         return Err(format!("there is no call `{}`", outcome.call));
     };
-    let input = graph.records().get(made.record.0 as usize).map(|record| record.id.clone());
+    let input = graph.records().get(made.record.0 as usize).map(|record| record.id.to_string());
     let id = outcome.id.clone().unwrap_or_else(|| format!("{}:{}", outcome.call, outcome.status.name()));
     let text = outcome.text.as_deref().unwrap_or("");
     let record = graph.add(Given {
@@ -96,7 +97,8 @@ fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
         inputs: input.into_iter().collect(),
         ..Given::new(&id, Role::Agent, text)
     })?;
-    let (call_id, tool, arguments) = (made.call_id, made.tool, made.arguments);
+    let (call_id, tool, arguments) =
+        (Text::from(made.call_id), Text::from(made.tool), Text::from(made.arguments));
     graph.note(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
     if outcome.status == Status::Ok {
         graph.note(SessionFact::ToolResult { record, tool: tool.clone(), arguments: arguments.clone() });
@@ -111,16 +113,16 @@ fn confirmation(graph: &mut Graph, confirm: &Confirm) -> Result<(), String> {
     let Some(made) = graph.calls().get(number.0 as usize) else {
         return Err(format!("there is no call `{}`", confirm.call));
     };
-    let (record, call_id) = (made.record, made.call_id.clone());
+    let (record, call_id) = (made.record, made.call_id.as_str().into());
     let approval = Approval { confirmed: confirm.answer, scope: ApprovalScope::All, time: String::new() };
     graph.set_approval(number, approval);
     graph.note(SessionFact::Confirmation {
         record,
         call_id,
         confirmed: confirm.answer,
-        hint: confirm.hint.clone(),
-        payload: confirm.payload.clone(),
-        principal: confirm.principal.clone(),
+        hint: confirm.hint.as_str().into(),
+        payload: confirm.payload.as_str().into(),
+        principal: confirm.principal.as_str().into(),
     });
     Ok(())
 }

@@ -196,12 +196,12 @@ fn event(node: &Node, faults: &mut Vec<Fault>) -> Option<(RecordEvent, bool)> {
     let map = fields(node, "an event", &known, faults)?;
     let seq = map.number("seq", faults);
     let event = RecordEvent {
-        event_id: map.text_or_empty("event_id", faults),
-        invocation_id: map.text_or_empty("invocation_id", faults),
-        author: map.text_or_empty("author", faults),
-        branch: map.text_or_empty("branch", faults),
+        event_id: map.text_or_empty("event_id", faults).into(),
+        invocation_id: map.text_or_empty("invocation_id", faults).into(),
+        author: map.text_or_empty("author", faults).into(),
+        branch: map.text_or_empty("branch", faults).into(),
         seq: seq.unwrap_or_default(),
-        time: map.text_or_empty("time", faults),
+        time: map.text_or_empty("time", faults).into(),
         number: None,
     };
     Some((event, seq.is_some()))

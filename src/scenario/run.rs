@@ -320,7 +320,7 @@ fn answer_at(monitor: &mut Monitor, call: CallNumber, check: &Check) -> Answer {
     let graph = monitor.graph();
     let made = graph.calls().get(call.0 as usize);
     let ids = made.into_iter().flat_map(|made| made.current.iter());
-    let current = ids.filter_map(|id| graph.records().get(id.0 as usize)).map(|record| record.id.clone());
+    let current = ids.filter_map(|id| graph.records().get(id.0 as usize)).map(|record| record.id.to_string());
     let clock = made.map(|made| made.time.clone()).filter(|time| !time.is_empty());
     let request = Request { current: current.collect(), actions: actions.clone(), clock };
     Answer {

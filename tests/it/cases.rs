@@ -1,7 +1,6 @@
 //! Cases from users' reports: each folder states in `expect.json` what the binary has to answer.
 //!
-//! Every step of every folder is run. A step that waits for a later part of the product stands in [`LATER`]; once it
-//! passes, the test asks to take it out.
+//! Every step of every folder is run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,29 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::support::{Run, entries, gatelog, name, root, text};
 
-/// Steps that wait: the folder, the arguments joined by blanks, and what they wait for.
-const LATER: &[(&str, &str, &str)] = &[
-    ("056-unicode-forms-of-text", "explain --policy policy.dl --session input.json --call c3", "explain"),
-    (
-        "060-say-which-condition-denied",
-        "explain --policy policy.dl --session input.json --call c1",
-        "explain",
-    ),
-    ("082-two-policies-side-by-side", "diff policy-old.dl policy-new.dl input.json", "diff"),
-    ("092-explanation-short-enough", "explain --policy policy.dl --session input.json --call c30", "explain"),
-    ("094-why-is-it-not-allowed", "explain --policy policy.dl --session input.json --call c2", "explain"),
-    ("094-why-is-it-not-allowed", "explain --policy policy.dl --session input.json --call c99", "explain"),
-    (
-        "094-why-is-it-not-allowed",
-        "explain --policy policy.dl --session input.json --call c2 --format jsn",
-        "explain",
-    ),
-];
-
 #[test]
 fn cases() {
     let mut faults = Vec::new();
-    let mut later: Vec<_> = LATER.iter().map(|(folder, run, _)| (*folder, *run)).collect();
     let mut steps = 0_usize;
     for folder in entries(&root().join("fixtures/cases")).iter().filter(|path| path.is_dir()) {
         let script: Vec<Map<String, Value>> = serde_json::from_str(&text(&folder.join("expect.json")))
@@ -43,19 +22,9 @@ fn cases() {
             let case = name(folder);
             let arguments = words(step.get("run")).join(" ");
             let found = check(folder, step);
-            let waits = later.iter().position(|(of, run)| *of == case && *run == arguments);
-            match (waits.map(|place| later.remove(place)), found.is_empty()) {
-                (Some(_), true) => {
-                    faults.push(format!("{case}: {arguments}: passes now; take it out of LATER"));
-                }
-                (Some(_), false) | (None, true) => {}
-                (None, false) => {
-                    faults.extend(found.iter().map(|fault| format!("{case}: {arguments}: {fault}")));
-                }
-            }
+            faults.extend(found.iter().map(|fault| format!("{case}: {arguments}: {fault}")));
         }
     }
-    assert!(later.is_empty(), "no such step: {later:#?}");
     assert!(faults.is_empty(), "{} faults in {steps} steps:\n{}", faults.len(), faults.join("\n"));
 }
 

@@ -9,6 +9,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["source"]),
     ("clap", &["cli"]),
     ("crepe", &["program"]),
+    ("ecow", &["records"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("icu_properties", &["functor"]),
@@ -26,6 +27,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("shuck_ast", &["functor"]),
     ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
+    ("smallvec", &["lineage", "records"]),
     ("tempfile", &["store"]),
     ("url", &["functor"]),
 ];

@@ -16,6 +16,7 @@ mod database;
 mod docs;
 #[cfg(feature = "lsp")]
 mod editor;
+mod explain;
 mod explanations;
 mod fixes;
 mod format;

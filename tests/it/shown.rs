@@ -308,7 +308,7 @@ fn instructions_are_filled_with_what_was_written() {
             graph.extend(event).unwrap();
         }
         for (record, id) in graph.records().iter().zip((0..).map(RecordId)) {
-            let own = record.event.as_ref().is_some_and(|event| sent.contains(&event.event_id));
+            let own = record.event.as_ref().is_some_and(|event| sent.iter().any(|id| *id == event.event_id));
             if !own || record.role != Role::Assistant {
                 continue;
             }

@@ -360,7 +360,7 @@ impl Case {
             let names = |picks: &[prop::sample::Index]| -> Vec<String> {
                 let all = self.monitor.graph().records();
                 let ids =
-                    picks.iter().filter(|_| records > 0).map(|pick| all[pick.index(records)].id.clone());
+                    picks.iter().filter(|_| records > 0).map(|pick| all[pick.index(records)].id.to_string());
                 ids.collect::<BTreeSet<_>>().into_iter().collect()
             };
             match next {
@@ -491,7 +491,7 @@ impl Case {
 
     fn facts_of_call(&self, call: &ProposedCall) -> Facts {
         let records = self.monitor.graph().records();
-        let id = |record: &RecordId| records[record.0 as usize].id.clone();
+        let id = |record: &RecordId| records[record.0 as usize].id.to_string();
         let current: Vec<String> = call.current.iter().map(id).collect();
         let mut facts = self.host_facts(&current);
         self.add_action(&mut facts, 0, &call.tool, &call.arguments);

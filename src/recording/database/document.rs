@@ -31,7 +31,7 @@ pub fn document(schema: &Schema, stored: Stored) -> Result<String, String> {
             return Err(format!("event {index}: its state holds a value that JSON has not"));
         }
         out.push_str(if index == 0 { "\n" } else { ",\n" });
-        out.push_str(&value.as_written());
+        out.push_str(&value.tree().as_written());
     }
     out.push_str("\n]");
     if let Some((time, _)) = updated {

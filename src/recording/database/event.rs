@@ -6,10 +6,12 @@ use crate::json::{self, Json};
 use crate::recording::StopKind;
 use crate::recording::database::cell::{parsed, seconds};
 use crate::recording::database::{Cell, Library, Members, Schema, StoredEvent, Time, Unreadable};
+use crate::recording::event::Event;
 use crate::recording::fields::{Wrong, camel};
 use crate::recording::pickle;
-use crate::recording::reading::Unread;
+use crate::recording::reading::{self, Unread};
 use crate::recording::time;
+use crate::recording::usual;
 
 /// An event with what says where it stands.
 #[derive(Debug)]
@@ -18,7 +20,7 @@ pub(crate) struct Placed {
     pub(crate) time: Option<Timestamp>,
     /// Whether its time came from a text that names no zone.
     pub(crate) without_zone: bool,
-    pub(crate) value: Result<Json, Unread>,
+    pub(crate) value: Result<reading::Row, Unread>,
     /// Whether it holds a value that JSON has not, which a wrapper stands for.
     pub(crate) wrapped: bool,
 }
@@ -34,7 +36,7 @@ pub(crate) fn placed(schema: &Schema, event: StoredEvent) -> Placed {
             return Placed { row, time: None, without_zone: false, value: Err(unread), wrapped: false };
         }
     };
-    let row = Row { number: row, names: &schema.events().columns, cells };
+    let mut row = Row { number: row, names: &schema.events().columns, cells };
     match schema.library() {
         Library::EventData => row.whole(["id", "invocation_id", "event_data"]),
         Library::Room => row.whole(["id", "invocationId", "eventData"]),
@@ -91,8 +93,14 @@ impl Row<'_> {
 
     /// An event that stands in one column as a whole. The time beside it says where it stands, the one in it only where there
     /// is no other.
-    fn whole(&self, [id, invocation, column]: [&str; 3]) -> Placed {
+    fn whole(&mut self, [id, invocation, column]: [&str; 3]) -> Placed {
         let beside = self.cell("timestamp").time();
+        if let Some((event, time)) = self.usual([id, invocation, column], beside) {
+            let event = Box::new(event);
+            let value = Ok(reading::Row::Usual { event, text: self.take_bytes(column) });
+            let (time, without_zone) = beside.map_or((Some(time), false), |beside| split(Some(beside)));
+            return Placed { row: self.number, time, without_zone, value, wrapped: false };
+        }
         let event = self.json(column).and_then(|json| self.with_names(json, [id, invocation, column]));
         let event = event.and_then(|members| same_time(&members, beside, column).map(|()| members));
         match event {
@@ -108,7 +116,7 @@ impl Row<'_> {
                     (Some(own), None) if *self.cell("timestamp") == Cell::Null => own,
                     (_, None) => (None, false),
                 };
-                let value = Ok(Json::Object(members.0));
+                let value = Ok(reading::Row::Tree(Json::Object(members.0)));
                 Placed { row: self.number, time, without_zone, value, wrapped: false }
             }
             Err(wrong) => {
@@ -116,6 +124,35 @@ impl Row<'_> {
                 let value = Err(self.unread(wrong, column));
                 Placed { row: self.number, time, without_zone, value, wrapped: false }
             }
+        }
+    }
+
+    /// A usual event with its time, if it says by itself all that stands beside it.
+    fn usual(&self, [id, invocation, column]: [&str; 3], beside: Option<Time>) -> Option<(Event, Timestamp)> {
+        let Cell::Text(bytes) = self.cell(column) else { return None };
+        let event = usual::event(std::str::from_utf8(bytes).ok()?, 0)?;
+        let same = |column: &str, own: &str| match self.cell(column) {
+            Cell::Null => !own.is_empty(),
+            Cell::Text(text) => !own.is_empty() && text == own.as_bytes(),
+            Cell::Integer(_) | Cell::Real(_) | Cell::Blob(_) => false,
+        };
+        if !same(id, &event.id) || !same(invocation, &event.invocation_id) {
+            return None;
+        }
+        let own: Timestamp = event.time.parse().ok()?;
+        let placed = match beside {
+            Some((beside, _)) => is_near(own, beside),
+            None => *self.cell("timestamp") == Cell::Null,
+        };
+        placed.then_some((event, own))
+    }
+
+    /// The bytes of a column, which has none afterwards.
+    fn take_bytes(&mut self, column: &str) -> Vec<u8> {
+        let place = self.names.iter().position(|name| *name == column);
+        match place.and_then(|place| self.cells.get_mut(place)) {
+            Some(Cell::Text(bytes) | Cell::Blob(bytes)) => std::mem::take(bytes),
+            Some(Cell::Null | Cell::Integer(_) | Cell::Real(_)) | None => Vec::new(),
         }
     }
 
@@ -146,7 +183,7 @@ impl Row<'_> {
         let beside = self.cell("timestamp").time();
         let (time, without_zone) = split(beside);
         let (value, wrapped) = match build(self, beside) {
-            Ok((json, wrapped)) => (Ok(json), wrapped),
+            Ok((json, wrapped)) => (Ok(reading::Row::Tree(json)), wrapped),
             Err(wrong) => (Err(self.unread_columns(wrong)), false),
         };
         Placed { row: self.number, time, without_zone, value, wrapped }
@@ -255,12 +292,17 @@ impl Row<'_> {
 fn same_time(members: &Members, beside: Option<Time>, column: &str) -> Result<(), Wrong> {
     let own = member(&members.0, "timestamp").and_then(time::instant_of);
     let (Some(own), Some((beside, _))) = (own, beside) else { return Ok(()) };
-    if own.duration_since(beside).unsigned_abs() <= std::time::Duration::from_secs(1) {
+    if is_near(own, beside) {
         return Ok(());
     }
     let text =
         format!("`timestamp` and the same in `{column}` differ by more than a second: {beside} and {own}");
     Err(Wrong::new(StopKind::BadShape, text))
+}
+
+/// Whether two times are at most as far apart as what either is rounded to.
+fn is_near(own: Timestamp, beside: Timestamp) -> bool {
+    own.duration_since(beside).unsigned_abs() <= std::time::Duration::from_secs(1)
 }
 
 fn split(time: Option<Time>) -> (Option<Timestamp>, bool) {

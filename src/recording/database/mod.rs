@@ -105,7 +105,7 @@ pub fn read(schema: &Schema, stored: Stored, options: &Options) -> Recording {
         (None, value) => value,
         (Some(wrong), value) => Err(value.map_or_else(
             |unread| Unread { wrong: wrong.clone(), ..unread },
-            |json| Unread::of_value(wrong.clone(), &json),
+            |row| Unread::of_value(wrong.clone(), &row.tree()),
         )),
     });
     let mut recording = reading::of_rows((Form::Database, dialect), names, values, options);

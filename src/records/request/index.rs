@@ -6,6 +6,7 @@ use crate::lineage::RecordId;
 use crate::records::Record;
 use crate::records::RecordKind;
 use crate::records::SessionFact;
+use crate::records::Text;
 use crate::records::request::literal;
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ impl Saying {
 
     /// What a record says.
     fn of_record(record: &Record) -> Vec<Self> {
-        let (agent, words) = (record.agent.clone(), record.contents.clone());
+        let (agent, words) = (record.agent.to_string(), record.contents.to_string());
         match record.kind {
             RecordKind::Text | RecordKind::Thought => {
                 vec![Self::Text(words.clone()), Self::Said(agent, words)]
@@ -128,7 +129,7 @@ pub(crate) struct Index {
     records: usize,
     facts: usize,
     by_saying: BTreeMap<Saying, Vec<RecordId>>,
-    outputs: BTreeMap<RecordId, (String, String)>,
+    outputs: BTreeMap<RecordId, (Text, Text)>,
 }
 
 impl Index {
@@ -161,7 +162,7 @@ impl Index {
     }
 
     /// Tool and arguments of the call that the record is an output of.
-    pub(crate) fn output(&self, record: RecordId) -> Option<&(String, String)> {
+    pub(crate) fn output(&self, record: RecordId) -> Option<&(Text, Text)> {
         self.outputs.get(&record)
     }
 }

@@ -8,6 +8,7 @@ use crate::records::Graph;
 use crate::records::RecordKind;
 use crate::records::Role;
 use crate::records::agents;
+use crate::records::draft::NO_CALLS;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::request::either;
@@ -67,8 +68,8 @@ impl Graph {
         let body = Body {
             kind: RecordKind::Text,
             place: usize::MAX,
-            contents: text.to_owned(),
-            tools_json: "[]".to_owned(),
+            contents: text.into(),
+            tools_json: NO_CALLS,
             metadata: metadata.ok(),
             role,
         };

@@ -127,7 +127,7 @@ impl Graph {
             let by_person = several.iter().all(|&id| record(id).is_some_and(|r| r.role == Role::User));
             inputs.extend(several);
             if !by_person {
-                let text = several.first().and_then(|&id| record(id)).map(|r| r.contents.clone());
+                let text = several.first().and_then(|&id| record(id)).map(|r| r.contents.to_string());
                 inputs.push(self.unknown_piece(scene, &text.unwrap_or_default()));
             }
             return;
@@ -164,7 +164,7 @@ impl Graph {
         let path =
             ["request".to_owned(), names.app.clone(), names.user.clone(), names.session.clone(), agent];
         let contents = resource(&path, UNATTRIBUTED, Known::Present(&Json::Text(text.into())));
-        let record = self.resource(scene, contents, Role::User, ContextId::EMPTY);
+        let record = self.resource(scene, contents.into(), Role::User, ContextId::EMPTY);
         self.unknown_pieces.insert(text.to_owned(), record);
         record
     }
