@@ -22,6 +22,7 @@ pub mod facts;
 
 pub mod decision;
 pub mod monitor;
+pub mod session;
 
 pub mod replay;
 pub mod scenario;
@@ -29,6 +30,9 @@ pub mod report;
 
 #[cfg(feature = "sqlite")]
 pub mod store;
+
+#[cfg(feature = "gate")]
+pub mod gate;
 
 #[cfg(feature = "lsp")]
 pub mod lsp;

@@ -9,6 +9,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["source"]),
     ("clap", &["cli"]),
     ("crepe", &["program"]),
+    ("getrandom", &["gate"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("icu_properties", &["functor"]),
@@ -27,6 +28,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
     ("tempfile", &["store"]),
+    ("tokio", &["gate"]),
     ("url", &["functor"]),
 ];
 

@@ -19,6 +19,10 @@ mod explanations;
 mod fixes;
 mod format;
 mod forms;
+#[cfg(feature = "gate")]
+mod gate;
+#[cfg(feature = "gate")]
+mod hook;
 mod hostile;
 mod layers;
 mod layout;
