@@ -272,7 +272,7 @@ impl Worker {
         let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
         let restored = tokio::task::spawn_blocking(move || {
             let lines = shared.store.lines(&key)?;
-            Live::restore(shared.policy(), &lines)
+            Live::restore(&shared.policy(), &lines)
         });
         if let Some(live) = restored.await.map_err(|_| GateError::BrokenOff)?? {
             return Ok(live);
@@ -327,12 +327,12 @@ impl Live {
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
-    fn restore(policy: Arc<Policy>, lines: &[String]) -> Result<Option<Box<Self>>, GateError> {
+    fn restore(policy: &Arc<Policy>, lines: &[String]) -> Result<Option<Box<Self>>, GateError> {
         let mut head = Head::default();
         let mut live = None;
         for line in lines {
             match (head.read(line)?, &mut live) {
-                (Entry::Open(opening), _) => live = Some(Self::open(Arc::clone(&policy), &opening)?),
+                (Entry::Open(opening), _) => live = Some(Self::open(Arc::clone(policy), &opening)?),
                 (entry, Some(live)) => live.again(entry)?,
                 // A head takes nothing before an opening.
                 (_, None) => return Err(GateError::BrokenOff),

@@ -238,7 +238,6 @@ pub enum Resource {
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a session has one opening, and entries are not kept in lists")]
 pub enum Entry {
     /// The session begins.
     Open(Opening),
