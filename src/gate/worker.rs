@@ -190,7 +190,7 @@ impl Worker {
                 Answer { verdict: Word::Deny, ticket, policy, rules: Vec::new(), fault: fault.clone() };
             self.keep(Entry::Check(question.clone(), answer.clone())).await?;
             if let Some(live) = &mut self.live {
-                live.session.settle_fault(question, &answer);
+                live.session.settle_fault(&mut live.monitor, question, &answer);
             }
             let decision = Decision::fault(fault.clone());
             Ok::<_, GateError>(Checked {
@@ -355,7 +355,9 @@ impl Live {
                 let considered = self.session.consider(&mut self.monitor, &question);
                 self.session.settle(&mut self.monitor, &considered, &question, &answer);
             }
-            Entry::Check(question, answer) => self.session.settle_fault(&question, &answer),
+            Entry::Check(question, answer) => {
+                self.session.settle_fault(&mut self.monitor, &question, &answer);
+            }
             Entry::Policy(digest) => self.served = digest,
             entry => self.session.take(&mut self.monitor, &entry)?,
         }

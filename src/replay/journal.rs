@@ -75,7 +75,7 @@ fn check(
     visit: &mut dyn FnMut(&mut Monitor, Seen<'_>),
 ) {
     if !answer.fault.is_empty() {
-        session.settle_fault(question, answer);
+        session.settle_fault(monitor, question, answer);
         let decision = Decision::fault(answer.fault.clone());
         visit(monitor, Seen::Judged(Check { question, answer, considered: None, decision }));
         return;

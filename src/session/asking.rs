@@ -60,12 +60,34 @@ impl OpenCalls {
         }
     }
 
-    /// Those of that name that wait. Calls that were answered are dropped when they are met, so that all looks together cost
-    /// as much as there are calls; a call that a rewind undid may come back, and stays.
+    /// The newest of that name that wait, two at most. Calls that were answered are dropped when they are met, so that all
+    /// looks together cost as much as there are calls; a call that a rewind undid may come back, and stays.
     fn waiting(&mut self, graph: &Graph, name: &Name) -> Vec<CallNumber> {
         let Some(calls) = self.calls.get_mut(name) else { return Vec::new() };
-        calls.retain(|&number| !graph.is_settled(number));
-        calls.iter().copied().filter(|&number| graph.awaits(number)).take(2).collect()
+        let (mut waiting, mut kept) = (Vec::new(), Vec::new());
+        while waiting.len() < 2
+            && let Some(number) = calls.pop()
+        {
+            if graph.is_settled(number) {
+                continue;
+            }
+            kept.push(number);
+            if graph.awaits(number) {
+                waiting.push(number);
+            }
+        }
+        calls.extend(kept.into_iter().rev());
+        waiting
+    }
+
+    /// The one call of that question, where it waits and was not let run.
+    pub(crate) fn denied(&mut self, graph: &Graph, question: &Question) -> Option<CallNumber> {
+        let arguments = canonical(&question.arguments);
+        let name = Name::new(&question.agent, &question.tool, &question.call_id, &arguments);
+        match self.waiting(graph, &name).as_slice() {
+            [number] if !graph.was_allowed(*number) => Some(*number),
+            _ => None,
+        }
     }
 }
 
@@ -79,8 +101,8 @@ impl Name {
 /// The call that a check is about.
 #[derive(Debug, Clone)]
 pub(crate) enum Matched {
-    /// It is not judged, for this reason.
-    Refused(String),
+    /// It is not judged, for this reason. The recorded call, where it is known and does not run.
+    Refused(String, Option<CallNumber>),
     /// A recorded call.
     Recorded { call: CallNumber, record: RecordId, current: Arc<[RecordId]>, as_recorded: bool },
     /// One that no event holds.
@@ -101,11 +123,13 @@ pub struct Considered {
 pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Question, ticket: &str) -> Matched {
     let arguments = match json::parse(&question.arguments) {
         Ok(arguments @ Json::Object(_)) => arguments.canonical(),
-        Ok(_) => return Matched::Refused("the arguments of the call are no object".to_owned()),
-        Err(fault) => return Matched::Refused(format!("the arguments of the call cannot be read: {fault}")),
+        Ok(_) => return Matched::Refused("the arguments of the call are no object".to_owned(), None),
+        Err(fault) => {
+            return Matched::Refused(format!("the arguments of the call cannot be read: {fault}"), None);
+        }
     };
     if question.tool.trim().is_empty() {
-        return Matched::Refused("the call names no tool".to_owned());
+        return Matched::Refused("the call names no tool".to_owned(), None);
     }
     let name = Name::new(&question.agent, &question.tool, &question.call_id, &arguments);
     let waiting = open.waiting(graph, &name);
@@ -113,10 +137,10 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
         return Matched::Unseen { current: graph.unseen_call(&unseen(question, ticket)) };
     };
     let Some(call) = graph.calls().get(number.0 as usize).cloned() else {
-        return Matched::Refused("no such call".to_owned());
+        return Matched::Refused("no such call".to_owned(), None);
     };
     if let Some(why) = call.refused {
-        return Matched::Refused(why);
+        return Matched::Refused(why, Some(*number));
     }
     if graph.was_allowed(*number) {
         let text = format!(
@@ -124,7 +148,7 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
             visible(&call.call_id, SHOWN),
             visible(&call.tool, SHOWN)
         );
-        return Matched::Refused(text);
+        return Matched::Refused(text, None);
     }
     let as_recorded = canonical(&call.arguments) == arguments;
     if !as_recorded {
@@ -159,7 +183,8 @@ impl Considered {
     pub(crate) fn new(ticket: String, matched: Matched, question: &Question) -> Self {
         let call = match &matched {
             Matched::Recorded { call, .. } => Some(*call),
-            Matched::Refused(_) | Matched::Unseen { .. } => None,
+            Matched::Refused(_, call) => *call,
+            Matched::Unseen { .. } => None,
         };
         let asked = Asked {
             call,
@@ -208,7 +233,7 @@ impl Considered {
         approval: Option<Approval>,
     ) -> Decision {
         let (current, record) = match &self.matched {
-            Matched::Refused(why) => return Decision::fault(why.clone()),
+            Matched::Refused(why, _) => return Decision::fault(why.clone()),
             Matched::Recorded { record, current, .. } => (current, Some(*record)),
             Matched::Unseen { current } => (current, None),
         };
@@ -231,8 +256,8 @@ impl Considered {
             Word::Deny => Gating::Refused,
         };
         match &self.matched {
-            Matched::Refused(_) => {}
-            Matched::Recorded { call, .. } => {
+            Matched::Refused(_, None) => {}
+            Matched::Refused(_, Some(call)) | Matched::Recorded { call, .. } => {
                 graph.note_check(*call, &answer.ticket, gating, &self.arguments);
             }
             Matched::Unseen { current } => {

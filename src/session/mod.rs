@@ -56,8 +56,8 @@ pub struct Session {
     mode: Mode,
     principal: Option<String>,
     ids: Ids,
-    /// What each agent's model was asked last, by agent and invocation.
-    requests: BTreeMap<(String, String), Json>,
+    /// What each agent's model was asked last, and in which invocation.
+    requests: BTreeMap<String, (String, Json)>,
     open: OpenCalls,
     tickets: Tickets,
     /// Answers of persons that no allow has used, by what was asked.
@@ -139,10 +139,10 @@ impl Session {
     /// An event of the runner's session. One that the session stops at denies all later checks.
     pub fn append(&mut self, monitor: &mut Monitor, event: &Event) {
         self.ids.add(&event.id);
-        let asked = (event.author.clone(), event.invocation_id.clone());
-        let request = self.requests.get(&asked).filter(|_| event.model_request.is_none());
+        let asked = self.requests.get(&event.author).filter(|_| event.model_request.is_none());
+        let request = asked.filter(|(invocation, _)| *invocation == event.invocation_id);
         let observed = match request {
-            Some(request) => {
+            Some((_, request)) => {
                 let event = Event { model_request: Some(request.clone()), ..event.clone() };
                 monitor.observe(&event)
             }
@@ -185,7 +185,7 @@ impl Session {
     pub fn consider(&mut self, monitor: &mut Monitor, question: &Question) -> Considered {
         let ticket = self.tickets.next();
         let matched = match self.refusal(question) {
-            Some(why) => Matched::Refused(why),
+            Some(why) => Matched::Refused(why, self.open.denied(monitor.graph(), question)),
             None => asking::matched(&mut self.open, monitor.graph_mut(), question, &ticket),
         };
         Considered::new(ticket, matched, question)
@@ -265,15 +265,17 @@ impl Session {
     }
 
     /// Notes a check that was denied without being considered, such as one whose deadline passed.
-    pub fn settle_fault(&mut self, question: &Question, answer: &Answer) {
+    pub fn settle_fault(&mut self, monitor: &mut Monitor, question: &Question, answer: &Answer) {
         let ticket = self.tickets.next();
-        let considered = Considered::new(ticket, Matched::Refused(answer.fault.clone()), question);
+        let call = self.open.denied(monitor.graph(), question);
+        let considered = Considered::new(ticket, Matched::Refused(answer.fault.clone(), call), question);
+        considered.note(monitor.graph_mut(), question, answer);
         self.tickets.add(Ticket::new(&considered, question, answer, None));
     }
 
     fn model_request(&mut self, request: &ModelRequest) -> Result<(), SessionError> {
         let json = parsed("the request of a model", &request.request)?;
-        self.requests.insert((request.agent.clone(), request.invocation.clone()), json);
+        self.requests.insert(request.agent.clone(), (request.invocation.clone(), json));
         Ok(())
     }
 

@@ -393,7 +393,16 @@ fn a_gap_in_the_history_denies_until_it_is_closed() {
     let ask = |events, digest: &str| hand.runtime.block_on(hand.session.check(question(events, digest)));
     assert!(why(&ask(events + 1, &digest)).contains("builds on 2 events, and the gate has 1"));
     assert!(why(&ask(events, "")).contains("other events"));
-    assert!(ask(events, &digest).may_run);
+    // The gate's own denial of a call that was not even judged is no text from outside.
+    let refused = ask(events + 1, &digest);
+    let denial =
+        format!(r#"{{"error":"[BLOCKED] no","gatelog":{{"verdict":"deny","check":"{}"}}}}"#, refused.ticket);
+    hand.answers("c", "f", &denial);
+    let report = hand.report();
+    let rows: Vec<_> = report.checks.iter().map(|check| (check.asked, check.outcome.name())).collect();
+    assert_eq!(rows, [(true, "denied")]);
+    hand.calls("d", "f", "{}");
+    assert!(hand.check("d", "f", "{}").may_run);
 }
 
 #[test]
@@ -444,6 +453,41 @@ fn an_answer_counts_for_the_very_call_and_only_of_somebody_else() {
     let last: Vec<_> = report.checks.iter().map(|check| (check.decision.verdict, check.asked)).collect();
     assert_eq!(last, [(Verdict::Allow, true), (Verdict::Allow, true), (Verdict::Deny, true)]);
     assert!(!report.warnings.iter().any(|notice| notice.kind == "gate_differs"), "{:?}", report.warnings);
+}
+
+/// An answer that comes through the session: who gave it is not known, and it has to be about the very check.
+#[test]
+fn an_answer_in_the_session_names_the_check_that_asked() {
+    for (tool_arguments, names_check, verdict) in [
+        (r#"{"tip":2}"#, true, Verdict::Allow),
+        (r#"{"tip":2}"#, false, Verdict::Ask),
+        (r#"{"amount":11}"#, true, Verdict::Ask),
+    ] {
+        let hand = Hand::new(SENSITIVE);
+        hand.calls("c", "f", tool_arguments);
+        let asked = hand.check("c", "f", tool_arguments);
+        assert_eq!(asked.decision.verdict, Verdict::Ask);
+        let ticket = if names_check { asked.ticket.as_str() } else { "0-0000" };
+        let rules = r#"["own","large"]"#;
+        let confirmation =
+            format!(r#"{{"hint":"","payload":{{"gatelog":{{"check":"{ticket}","rules":{rules}}}}}}}"#);
+        let answer = r#"{"functionResponse":{"id":"c","name":"f","response":{"error":"This tool call requires confirmation, please approve or reject."}}}"#;
+        let actions = format!(r#"{{"requestedToolConfirmations":{{"c":{confirmation}}}}}"#);
+        let event =
+            format!(r#"{{"id":"a","author":"bot","content":{{"parts":[{answer}]}},"actions":{actions}}}"#);
+        hand.runtime.block_on(hand.session.append(&event)).unwrap();
+        let original = format!(r#"{{"id":"c","name":"f","args":{tool_arguments}}}"#);
+        let arguments = format!(r#"{{"originalFunctionCall":{original},"toolConfirmation":{confirmation}}}"#);
+        hand.calls("r", "adk_request_confirmation", &arguments);
+        let yes = r#"{"functionResponse":{"id":"r","name":"adk_request_confirmation","response":{"confirmed":true}}}"#;
+        hand.append("y", "user", yes).unwrap();
+        assert_eq!(
+            hand.check("c", "f", tool_arguments).decision.verdict,
+            verdict,
+            "{tool_arguments} {names_check}"
+        );
+        assert!(!hand.report().warnings.iter().any(|notice| notice.kind == "gate_differs"));
+    }
 }
 
 #[test]
