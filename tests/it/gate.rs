@@ -596,7 +596,7 @@ fn a_deadline_denies_and_the_session_goes_on() {
     let (runtime, store, policy) = (Runtime::new().unwrap(), Journals::memory(), policy(SLOW));
     let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
     let gate = Gate::builder().policy(Arc::clone(&policy)).store(store.clone()).caller(caller);
-    let budget = Budget { steps: 20_000_000, ..Budget::default() };
+    let budget = Budget { steps: 1_000_000, ..Budget::default() };
     let gate = gate.budget(budget).deadline(Duration::from_millis(30)).build().unwrap();
     let checks = runtime.block_on(async {
         let session = gate.session(key("s"));
@@ -679,4 +679,68 @@ fn two_gates_cannot_both_go_on_with_a_session() {
     });
     assert_eq!((stale.0.may_run, stale.1.may_run), (false, true));
     assert!(why(&stale.0).contains("someone else"), "{}", why(&stale.0));
+}
+
+#[test]
+fn a_check_whose_asker_is_gone_leaves_nothing_behind() {
+    let (runtime, store, policy) = (Runtime::new().unwrap(), Journals::memory(), policy(SLOW));
+    let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
+    let gate = Gate::builder().policy(Arc::clone(&policy)).store(store.clone()).caller(caller);
+    let budget = Budget { steps: 1_000_000, ..Budget::default() };
+    let gate = gate.budget(budget).deadline(Duration::from_secs(120)).build().unwrap();
+    let after = runtime.block_on(async {
+        let session = gate.session(key("s"));
+        let (events, digest) = session.history().await.unwrap();
+        let question = |tool: &str| Question {
+            tool: tool.to_owned(),
+            arguments: "{}".to_owned(),
+            events,
+            digest: digest.clone(),
+            ..Question::default()
+        };
+        let gone = tokio::time::timeout(Duration::from_millis(5), session.check(question("slow"))).await;
+        assert!(gone.is_err(), "the check was to take longer");
+        session.check(question("quick")).await
+    });
+    assert!(after.may_run && after.ticket.starts_with("0-"), "{after:?}");
+    assert_eq!(store.lines(&key("s")).unwrap().len(), 2);
+    let (_, report) = replayed(&policy, &store, &key("s"));
+    assert_eq!(report.checks.len(), 1);
+}
+
+/// Sessions beside one another share the waits for the disk, and never mix.
+#[test]
+fn many_sessions_run_beside_one_another_on_one_store() {
+    let (runtime, policy) = (Runtime::new().unwrap(), policy("IsAuthorized(i) :- Actions(i, _)."));
+    let folder = tempfile::tempdir().unwrap();
+    let store = Journals::sqlite(&folder.path().join("j.db")).unwrap();
+    let gate = gate(&policy, store.clone());
+    let one = |number: usize| {
+        let gate = gate.clone();
+        async move {
+            let session = gate.session(key(&format!("s{number}")));
+            for call in 0..3 {
+                let id = format!("c{number}-{call}");
+                let part = format!(r#"{{"functionCall":{{"id":"{id}","name":"f","args":{{}}}}}}"#);
+                let event = format!(r#"{{"id":"{id}","author":"bot","content":{{"parts":[{part}]}}}}"#);
+                session.append(&event).await.unwrap();
+                let (events, digest) = session.history().await.unwrap();
+                let (tool, arguments, agent) = ("f".to_owned(), "{}".to_owned(), "bot".to_owned());
+                let question =
+                    Question { call_id: id, tool, arguments, agent, events, digest, ..Question::default() };
+                assert!(session.check(question).await.may_run);
+            }
+        }
+    };
+    runtime.block_on(async {
+        let all: Vec<_> = (0..40).map(|number| tokio::spawn(one(number))).collect();
+        for session in all {
+            session.await.unwrap();
+        }
+    });
+    assert_eq!(store.sessions().unwrap().len(), 40);
+    for number in 0..40 {
+        let (recording, report) = replayed(&policy, &store, &key(&format!("s{number}")));
+        assert_eq!((recording.events.len(), report.checks.len(), recording.stop), (3, 3, None));
+    }
 }
