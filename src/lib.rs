@@ -23,6 +23,7 @@ pub mod facts;
 pub mod decision;
 pub mod explain;
 pub mod monitor;
+pub mod session;
 
 pub mod replay;
 pub mod scenario;
@@ -30,6 +31,9 @@ pub mod report;
 
 #[cfg(feature = "sqlite")]
 pub mod store;
+
+#[cfg(feature = "gate")]
+pub mod gate;
 
 #[cfg(feature = "lsp")]
 pub mod lsp;

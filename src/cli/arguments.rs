@@ -82,6 +82,17 @@ pub(crate) enum Command {
                       Example: gatelog import --from adk-sqlite sessions.db --session-id s-1 -o recordings"
     )]
     Import(Import),
+    /// Judge the calls of a runner while it runs, a message a line on standard input, an answer a line on standard output
+    #[cfg(feature = "gate")]
+    #[command(
+        after_help = "Exit codes: 0 the input ended, 2 the policy or the store is broken, or a message is too long.\n\n\
+                      Example: gatelog hook --stdio --policy policy.dl --store gate.db"
+    )]
+    Hook(Hook),
+    /// Look after the journals of gates
+    #[cfg(feature = "sqlite")]
+    #[command(subcommand)]
+    Journal(Journal),
     /// Run a program as plain Datalog: fact files in, the rows of its outputs out
     #[command(
         after_help = "Reads `.input` relations from NAME.facts in the folder of facts, tab-separated, or as their \
@@ -319,6 +330,79 @@ pub(crate) struct Import {
     /// How to print the list
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: DocumentFormat,
+}
+
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct Hook {
+    #[command(flatten)]
+    pub(crate) policy: PolicyFiles,
+    /// Talk on standard input and output
+    #[arg(long, required = true)]
+    pub(crate) stdio: bool,
+    /// Where journals are kept, a SQLite file; without it they are gone with the process
+    #[arg(long, value_name = "FILE")]
+    pub(crate) store: Option<PathBuf>,
+    /// What is done with verdicts: with `advise` calls run whatever they are
+    #[arg(long, value_enum, value_name = "MODE", default_value = "enforce")]
+    pub(crate) mode: ModeName,
+    /// How many milliseconds a verdict may take
+    #[arg(long, value_name = "MS", default_value_t = 2000)]
+    pub(crate) deadline: u64,
+    /// Record all parts of messages, and do not stop at data, files and code
+    #[arg(long)]
+    pub(crate) full_parts: bool,
+    /// What agents are shown beside a session, see `replay --help`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agents: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+/// What is done with verdicts.
+#[cfg(feature = "gate")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    /// Only allowed calls may run
+    Enforce,
+    /// Calls run whatever their verdicts are
+    Advise,
+}
+
+#[cfg(feature = "sqlite")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum Journal {
+    /// Say of each journal whether it is whole: every line as it was written, and each after the one before
+    #[command(
+        after_help = "Exit codes: 0 all are whole, 2 one is broken or cannot be read, 3 there is none.\n\n\
+                      Example: gatelog journal verify gate.db"
+    )]
+    Verify(JournalVerify),
+    /// Print the journal of a session, which `replay`, `records`, `facts` and `decide` read
+    #[command(after_help = "Example: gatelog journal export gate.db --session-id s-1 > s-1.jsonl")]
+    Export(JournalExport),
+}
+
+#[cfg(feature = "sqlite")]
+#[derive(Debug, Args)]
+pub(crate) struct JournalVerify {
+    /// Journals, or stores of them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The hash that the last line has to have, as an earlier run printed it
+    #[arg(long, value_name = "HASH")]
+    pub(crate) head: Option<String>,
+}
+
+#[cfg(feature = "sqlite")]
+#[derive(Debug, Args)]
+pub(crate) struct JournalExport {
+    /// The store
+    #[arg(value_name = "STORE")]
+    pub(crate) store: PathBuf,
+    /// The session of that id, or named TENANT/APP/USER/ID; not needed where there is one alone
+    #[arg(long = "session-id", value_name = "ID")]
+    pub(crate) session: Option<String>,
 }
 
 /// The kinds of stores.

@@ -19,8 +19,12 @@ mod explain;
 mod facts;
 mod files;
 mod fmt;
+#[cfg(feature = "gate")]
+mod hook;
 #[cfg(feature = "sqlite")]
 mod import;
+#[cfg(feature = "sqlite")]
+mod journal;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod parallel;
@@ -91,6 +95,10 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Facts(flags) => facts::run(flags, console),
         #[cfg(feature = "sqlite")]
         Command::Import(flags) => import::run(flags, quiet, console),
+        #[cfg(feature = "sqlite")]
+        Command::Journal(flags) => journal::run(flags, quiet, console),
+        #[cfg(feature = "gate")]
+        Command::Hook(flags) => hook::run(flags, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         #[cfg(feature = "lsp")]

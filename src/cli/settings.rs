@@ -15,6 +15,16 @@ pub(crate) fn settings(
     reading: &arguments::Reading,
     console: &mut Console<'_>,
 ) -> Result<Settings, FileError> {
+    let (caller, metadata) = caller_and_metadata(flags, console)?;
+    let (budget, parts) = (flags.budget.budget(), reading.options().parts);
+    Ok(Settings { caller, metadata, budget, parts, ..Settings::default() })
+}
+
+/// Who asks, and the rows of `PolicyMetadata`.
+pub(crate) fn caller_and_metadata(
+    flags: &arguments::Settings,
+    console: &mut Console<'_>,
+) -> Result<(Caller, Vec<[String; 3]>), FileError> {
     let caller = Caller {
         principal: (!flags.anonymous).then(|| flags.principal.clone()),
         roles: if flags.anonymous { Vec::new() } else { flags.roles.clone() },
@@ -25,8 +35,7 @@ pub(crate) fn settings(
         None => Vec::new(),
         Some(path) => metadata(path, &files::text(path, console)?)?,
     };
-    let (budget, parts) = (flags.budget.budget(), reading.options().parts);
-    Ok(Settings { caller, metadata, budget, parts, ..Settings::default() })
+    Ok((caller, metadata))
 }
 
 fn metadata(path: &Path, text: &str) -> Result<Vec<[String; 3]>, FileError> {

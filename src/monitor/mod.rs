@@ -18,7 +18,7 @@ use crate::program::types::Datum;
 use crate::program::{Program, RelationId};
 use crate::recording::{Event, Parts, Stop};
 use crate::records::agents::Agents;
-use crate::records::{CallNumber, Graph, Observed, ProposedCall, Role};
+use crate::records::{Approval, CallNumber, Graph, Observed, ProposedCall, Role};
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -91,6 +91,25 @@ pub struct Request {
     pub actions: Vec<(Action, Vec<[String; 3]>)>,
     /// The time of the check, RFC 3339.
     pub clock: Option<String>,
+}
+
+/// A call that a gate is asked about.
+#[derive(Debug, Clone)]
+pub struct GatedCall<'a> {
+    /// What it was computed from directly.
+    pub current: &'a Arc<[RecordId]>,
+    /// The record of the very call, where there is one.
+    pub record: Option<RecordId>,
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments as ordinary JSON.
+    pub arguments: &'a str,
+    /// `ActionMetadata` rows.
+    pub metadata: &'a [[String; 3]],
+    /// A person's answer that counts for it.
+    pub approval: Option<Approval>,
+    /// The time of the check, RFC 3339; may be empty.
+    pub clock: &'a str,
 }
 
 /// The rows of a relation, sorted, each once.
@@ -191,6 +210,17 @@ impl Monitor {
         &self.policy.program
     }
 
+    /// Begins again without records, with other settings.
+    pub fn restart(&mut self, settings: Settings) {
+        *self = Self::new(Arc::clone(&self.policy), settings);
+    }
+
+    /// Lets another policy decide from here on. The session stays.
+    pub fn adopt(&mut self, policy: Arc<Policy>) {
+        let graph = std::mem::take(&mut self.graph);
+        *self = Self { graph, ..Self::new(policy, self.settings.clone()) };
+    }
+
     /// The session so far.
     #[must_use]
     pub fn graph(&self) -> &Graph {
@@ -224,6 +254,22 @@ impl Monitor {
             self.graph.start(number);
         }
         decision
+    }
+
+    /// Judges a call as a gate was asked about it. Nothing of the session changes.
+    pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
+        let check = Check {
+            current: Current::Recorded(call.current),
+            asking: vec![Asking {
+                asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
+                metadata: call.metadata,
+                record: call.record,
+            }],
+            questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
+            clock: Some(call.clock).filter(|clock| !clock.is_empty()),
+        };
+        let decision = self.judging().decide(&check).into_iter().next();
+        decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
     }
 
     /// Judges a request made by hand: one decision for each action.

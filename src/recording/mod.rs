@@ -12,8 +12,10 @@ mod documents;
 mod early;
 mod evaluation;
 pub mod event;
+mod feed;
 mod fields;
 mod hidden;
+pub mod journal;
 mod mixed;
 mod other;
 mod part;
@@ -37,10 +39,14 @@ mod vertex;
 pub(crate) use bytes::to_base64;
 pub(crate) use event::Purpose;
 pub use event::{Actions, Author, Compaction, Event, FieldValue, Part, PartKind, ToolConfirmation};
+pub use feed::{Fed, Feed};
+#[cfg(feature = "gate")]
+pub(crate) use time::utc;
 
 #[cfg(all(feature = "app", feature = "sqlite"))]
 pub(crate) use shape::DATABASE;
 
+use crate::recording::journal::{JournalFault, Kept};
 use crate::recording::shape::Content;
 
 /// The forms of recordings that are recognised.
@@ -62,6 +68,8 @@ pub enum Form {
     Golden,
     /// A session of a database.
     Database,
+    /// The journal of a gate.
+    Journal,
 }
 
 impl Form {
@@ -75,6 +83,7 @@ impl Form {
         Self::Conformance,
         Self::Golden,
         Self::Database,
+        Self::Journal,
     ];
 
     /// The name on the command line, such as `session`.
@@ -89,6 +98,7 @@ impl Form {
             Self::Conformance => "conformance",
             Self::Golden => "golden",
             Self::Database => "adk-sqlite",
+            Self::Journal => "journal",
         }
     }
 
@@ -110,6 +120,7 @@ impl Form {
             Self::Conformance => "a conformance recording",
             Self::Golden => "a golden file of `adk test`",
             Self::Database => "a session database",
+            Self::Journal => "a journal of a gate",
         }
     }
 }
@@ -154,6 +165,8 @@ pub struct Recording {
     pub unread_calls: Vec<UnreadCall>,
     /// What was noticed and does not stop the session: unknown keys, ignored partial events, old fields.
     pub notices: Vec<Notice>,
+    /// What a gate was told and asked beside events, where a gate wrote the recording.
+    pub journal: Option<Box<Kept>>,
 }
 
 /// A call after the place where a session stops.
@@ -209,6 +222,7 @@ pub enum StopKind {
     BadShape,
     ConflictingEvent,
     UnencodableValue,
+    BrokenJournal,
 }
 
 impl StopKind {
@@ -226,6 +240,7 @@ impl StopKind {
             Self::BadShape => "bad_shape",
             Self::ConflictingEvent => "conflicting_event",
             Self::UnencodableValue => "unencodable_value",
+            Self::BrokenJournal => "broken_journal",
         }
     }
 }
@@ -262,6 +277,8 @@ pub enum RecordingError {
     Empty { accepted: &'static str },
     #[error("this is {seen}, and not of the form `{wanted}` that was asked for")]
     OtherForm { seen: &'static str, wanted: &'static str },
+    #[error("{0}")]
+    Journal(#[from] JournalFault),
 }
 
 /// Reads the sessions of one file; its form is recognised from the content. Time and memory are linear in its size.
@@ -286,6 +303,7 @@ pub fn read(bytes: &[u8], options: &Options) -> Result<Vec<Recording>, Recording
             (layout.form, vec![session::assemble(&masked, 0, layout, options)])
         }
         Content::Sessions(slots) => (Form::Session, sessions::read(bytes, &slots, options)),
+        Content::Journal => (Form::Journal, vec![journal::recording(bytes)?]),
         Content::Cases(cases) => (Form::EvalSet, evaluation::read(bytes, &cases, options)),
         Content::Yaml(text) => {
             let recording = documents::read(text, options)?;

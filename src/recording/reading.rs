@@ -216,6 +216,26 @@ impl Reading {
         }
     }
 
+    /// Says whose events they are, before the first.
+    pub(crate) fn speak(&mut self, dialect: Dialect) {
+        self.manner.dialect = dialect;
+    }
+
+    /// The last event.
+    pub(crate) fn newest(&self) -> Option<&Event> {
+        self.events.last()
+    }
+
+    /// How many events there are.
+    pub(crate) fn count(&self) -> usize {
+        self.events.len()
+    }
+
+    /// How many partial and repeated ones were left out.
+    pub(crate) fn left_out(&self) -> usize {
+        self.partial + self.repeated
+    }
+
     /// Makes room for so many events, of which there may be fewer.
     pub(crate) fn expect(&mut self, events: usize) {
         // An event takes far more room than its place in a file, which may hold anything.
@@ -310,6 +330,7 @@ impl Reading {
             stop,
             unread_calls,
             notices,
+            journal: None,
         }
     }
 
@@ -368,7 +389,7 @@ impl Reading {
                 let text = "this is a golden file of `adk test`: its ids are not those of the run, and it has no times";
                 say("golden", text.to_owned());
             }
-            Form::Session | Form::EvalSet | Form::Conformance | Form::Database => {}
+            Form::Session | Form::EvalSet | Form::Conformance | Form::Database | Form::Journal => {}
         }
         if self.partial > 0 {
             say("partial_events", format!("partial events left out: {}", self.partial));

@@ -137,7 +137,8 @@ fn around(bytes: &[u8], from: usize, layout: &Layout, ignored: &mut Ignored) -> 
         | Form::EventStream
         | Form::EvalSet
         | Form::Conformance
-        | Form::Database => Around::default(),
+        | Form::Database
+        | Form::Journal => Around::default(),
     }
 }
 

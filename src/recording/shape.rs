@@ -5,6 +5,7 @@ use crate::recording::RecordingError;
 use crate::recording::ahead::Ahead;
 use crate::recording::evaluation::Cases;
 use crate::recording::fields::{camel, shown};
+use crate::recording::journal;
 use crate::recording::mixed;
 use crate::recording::other;
 use crate::recording::reading::Dialect;
@@ -15,7 +16,7 @@ use crate::recording::vertex;
 /// What can be read, for every refusal.
 pub(crate) const ACCEPTED: &str = "accepted are session documents, alone or in a list, session databases, lists of events, events as JSON lines, \
      bodies of `/run` and `/run_sse`, eval sets, conformance recordings and goldens of `adk test`, as the ADK libraries \
-     write them";
+     write them, and journals of a gate";
 
 /// A file that is a recording, with its events in their places.
 #[derive(Debug)]
@@ -47,6 +48,8 @@ pub(crate) enum Content<'a> {
     Cases(Cases),
     /// Sessions as JSON, each in its place.
     Sessions(Vec<Slot>),
+    /// A journal of a gate.
+    Journal,
     /// YAML that holds a session, events or a conformance recording.
     Yaml(&'a str),
 }
@@ -57,6 +60,7 @@ pub(crate) fn recognise(bytes: &[u8]) -> Result<Content<'_>, RecordingError> {
     match bytes.get(at) {
         None => Err(RecordingError::Empty { accepted: ACCEPTED }),
         Some(_) if bytes.starts_with(DATABASE) => Err(RecordingError::NeedsFile),
+        Some(_) if journal::begins(bytes) => Ok(Content::Journal),
         Some(0x80) if matches!(bytes.get(at + 1), Some(2..=5)) => Err(pickle()),
         Some(b'{') => object(bytes, at),
         Some(b'[') => list(bytes, at),

@@ -23,6 +23,14 @@ pub(crate) fn of_text(text: &str) -> String {
     text.parse().map(written).unwrap_or_default()
 }
 
+/// The time so long after the beginning of 1970, RFC 3339; empty where there is no such time.
+#[cfg(feature = "gate")]
+pub(crate) fn utc(since: std::time::Duration) -> String {
+    let nanoseconds = i128::try_from(since.as_nanos()).ok();
+    let time = nanoseconds.and_then(|nanoseconds| Timestamp::from_nanosecond(nanoseconds).ok());
+    time.map(|time| time.to_string()).unwrap_or_default()
+}
+
 /// The moment that a `timestamp` says.
 pub(crate) fn instant_of(value: &Json) -> Option<Timestamp> {
     match value {

@@ -26,6 +26,8 @@ pub(crate) struct Request {
     pub(crate) hint: String,
     /// The ask rules that the person was shown; none where the request does not say.
     rules: Option<Vec<String>>,
+    /// The check of a gate that asked, where the request names one.
+    check: Option<String>,
     answered: Option<bool>,
 }
 
@@ -60,6 +62,8 @@ pub(crate) struct Counted {
     pub(crate) round: usize,
     pub(crate) hint: String,
     pub(crate) scope: ApprovalScope,
+    /// The check of a gate that asked, where the request names one.
+    pub(crate) check: Option<String>,
 }
 
 /// Where a request or an answer stands.
@@ -89,6 +93,7 @@ impl Requests {
             round: named.as_ref().ok().and_then(|call| self.about.get(call)).map_or(0, |(_, count)| *count),
             hint: confirmation.and_then(|c| c.field("hint")).and_then(Json::text).unwrap_or("").to_owned(),
             rules: confirmation.and_then(|c| c.field("payload")).and_then(rules_shown),
+            check: confirmation.and_then(|c| c.field("payload")).and_then(check_named),
             answered: None,
         };
         let index = self.all.len();
@@ -110,6 +115,7 @@ impl Requests {
         let Some(rules) = payload.and_then(rules_shown) else { return };
         if let Some(request) = self.about.get(&call).and_then(|&(index, _)| self.all.get_mut(index)) {
             request.rules = Some(rules);
+            request.check = payload.and_then(check_named).or(request.check.take());
         }
     }
 
@@ -153,8 +159,8 @@ impl Requests {
             }
         }
         let scope = request.rules.clone().map_or(ApprovalScope::All, ApprovalScope::Rules);
-        let (hint, round) = (request.hint.clone(), request.round);
-        Ok(Counted { request: RequestIndex(index), call: at, round, hint, scope })
+        let (hint, round, check) = (request.hint.clone(), request.round, request.check.clone());
+        Ok(Counted { request: RequestIndex(index), call: at, round, hint, scope, check })
     }
 
     /// Notes that the request has been answered.
@@ -227,6 +233,11 @@ fn rules_shown(payload: &Json) -> Option<Vec<String>> {
         Json::Array(rules) => rules.iter().map(|rule| rule.text().map(str::to_owned)).collect(),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_) => None,
     }
+}
+
+/// The check that a gate of ours put into the payload.
+fn check_named(payload: &Json) -> Option<String> {
+    payload.field("gatelog")?.field("check").and_then(Json::text).map(str::to_owned)
 }
 
 /// What a person's answer says, and its payload as ordinary JSON. An answer that is one text under `response` is read

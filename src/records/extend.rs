@@ -145,7 +145,7 @@ impl Graph {
         Ok(self.close(scene))
     }
 
-    fn scene<'e>(&mut self, event: &'e Event, marker: bool) -> Scene<'e> {
+    pub(crate) fn scene<'e>(&mut self, event: &'e Event, marker: bool) -> Scene<'e> {
         let by_branch = self.book.run_of(&event.branch, "");
         let by_scope = self.book.run_of("", &event.isolation_scope);
         let scope = if by_scope.is_some() { event.isolation_scope.as_str() } else { "" };

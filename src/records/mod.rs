@@ -3,6 +3,7 @@
 //! In: events, one after another. Out: a [`Graph`]: one [`Record`] for each part, what it was computed from, and what is
 //! known about calls and their answers. Never: drops an event in silence, believes a role, or looks ahead.
 
+mod access;
 pub mod agents;
 mod answer;
 mod approval;
@@ -13,6 +14,7 @@ mod extend;
 pub mod given;
 pub mod graph;
 mod identity;
+pub mod live;
 mod metadata;
 mod notices;
 mod outside;
@@ -45,6 +47,7 @@ use crate::records::agents::Agents;
 use crate::records::approval::Requests;
 use crate::records::identity::Ids;
 use crate::records::identity::Trail;
+use crate::records::live::Ledger;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
 use crate::records::request::Index;
@@ -117,6 +120,8 @@ pub struct Graph {
     actions_seen: bool,
     /// Whether a person has spoken.
     words_seen: bool,
+    /// What a gate said about calls; none for a session that no gate watches.
+    ledger: Option<Ledger>,
 }
 
 /// What an event brought.

@@ -134,6 +134,10 @@ impl Calls {
         self.call(*self.by_number.get(&number)?)
     }
 
+    pub(crate) fn indexed(&self, number: CallNumber) -> Option<CallIndex> {
+        self.by_number.get(&number).copied()
+    }
+
     pub(crate) fn numbered_mut(&mut self, number: CallNumber) -> Option<&mut Call> {
         let index = *self.by_number.get(&number)?;
         self.call_mut(index)

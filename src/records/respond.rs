@@ -76,7 +76,8 @@ impl Graph {
 
     /// The same, with what ran inside the call, known or not.
     fn inputs_of_answer(&mut self, scene: &mut Scene<'_>, index: CallIndex, name: &str) -> ContextId {
-        let mut inputs = self.answering(scene, index);
+        let own = self.answering(scene, index);
+        let mut inputs = self.with_reads(index, own);
         let Some(call) = self.book.call(index) else { return inputs };
         if !call.inner.is_empty() {
             inputs = self.trail.extend(inputs, &call.inner);
@@ -112,6 +113,11 @@ impl Graph {
         let shown = shows(scene, answer, &call.name);
         let standing = self.standing(scene, index, call);
         let status = answer::status(shown, standing);
+        let Some(status) = self.by_gate(record, index, status, shown) else {
+            scene.waits = true;
+            return;
+        };
+        let Some(call) = self.book.call(index) else { return };
         scene.waits |= status == Status::Pending;
         if scene.event.actions.confirmation_decision == Some(true) {
             let text = format!(
@@ -157,7 +163,7 @@ impl Graph {
     }
 
     /// Notes what became of a call by an answer of this status.
-    fn conclude(&mut self, record: RecordId, index: CallIndex, status: Status, shown: Shows) {
+    pub(crate) fn conclude(&mut self, record: RecordId, index: CallIndex, status: Status, shown: Shows) {
         self.outcome_facts(record, index, status);
         self.notice_answer(record, index, status, shown);
         let Some(call) = self.book.call_mut(index) else { return };
@@ -184,7 +190,9 @@ impl Graph {
         let arguments =
             judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
         let (tool, call_id) = (call.name.clone(), call.id.clone());
-        self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
+        if !self.hides_output(record) {
+            self.tell_output(record, index);
+        }
         self.facts.push(SessionFact::ToolOutcome {
             record,
             call_id,
@@ -238,7 +246,7 @@ impl Graph {
             let text = format!("the answer to call {id} to {tool} was written by a person: it is no result");
             self.warnings.add("answer_by_person", text);
         }
-        if status == Status::Denied {
+        if status == Status::Denied && !self.hides_output(record) {
             let text =
                 format!("the answer to call {id} to {tool} claims to be a denial, and no log confirms it");
             self.warnings.add("claimed_denial", text);
@@ -291,6 +299,9 @@ impl Graph {
     }
 
     fn approve(&mut self, scene: &mut Scene<'_>, counted: Counted, confirmed: bool, payload: String) {
+        if !self.asked_by_gate(&counted) {
+            return;
+        }
         let Some((number, record)) = self.book.call(counted.call).and_then(|c| Some((c.number?, c.record)))
         else {
             return;

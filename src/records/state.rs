@@ -182,7 +182,7 @@ impl Graph {
     }
 
     /// A row of what is written; the value is ordinary JSON, and empty where the key is removed.
-    fn write_row(&mut self, record: RecordId, key: &str, value: &str) {
+    pub(crate) fn write_row(&mut self, record: RecordId, key: &str, value: &str) {
         let (scope, key) = scope_of(key);
         let (scope, key) = (scope.into(), key.into());
         self.facts.push(SessionFact::StateWrite { record, scope, key, value: value.into() });

@@ -116,7 +116,7 @@ impl Values {
     }
 
     /// What stands there now. Where nothing was written: what stood there before, which nobody knows.
-    fn newest(&mut self, slot: Slot) -> VersionNumber {
+    pub(crate) fn newest(&mut self, slot: Slot) -> VersionNumber {
         let slot = self.id(slot);
         match self.newest.get(slot.0 as usize) {
             Some(&Some(number)) => number,
@@ -124,6 +124,15 @@ impl Values {
                 self.add(Version { slot, written: None, value: None, number: None, record: None })
             }
         }
+    }
+
+    /// Whether a version is this value, or this version of a file.
+    pub(crate) fn is(&self, number: VersionNumber, value: Option<&str>, version: Option<i64>) -> bool {
+        let known = self.version(number);
+        known.is_some_and(|known| match version {
+            Some(_) => known.number == version,
+            None => known.value.as_deref() == value,
+        })
     }
 
     fn slot(&self, id: SlotId) -> Option<&Slot> {

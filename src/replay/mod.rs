@@ -2,11 +2,14 @@
 //!
 //! In: a [`Recording`], a program. Out: one row for each tool call, decided as of the moment it was made. Never: decides.
 
+mod journal;
+
 use std::sync::Arc;
 
 use crate::decision::Decision;
 use crate::json::Json;
 use crate::monitor::{Monitor, Policy, Settings};
+use crate::recording::journal::Kept;
 use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall, is_request};
 use crate::records::{CallNumber, CallOutcome, Graph};
 
@@ -89,7 +92,8 @@ pub struct Halt {
 }
 
 /// Feeds a recording to the monitor of a new session: each call is judged when its event arrives, and again when a
-/// person's answer to it does. `visit` is shown each turn as it comes.
+/// person's answer to it does. `visit` is shown each turn as it comes. The journal of a gate says itself what is judged when,
+/// and its opening goes before the settings of the monitor; checks of calls that no event holds are no turns.
 ///
 /// # Errors
 /// Where the session stops; everything before stands.
@@ -98,6 +102,9 @@ pub fn walk(
     recording: &Recording,
     visit: &mut dyn FnMut(&mut Monitor, Turn),
 ) -> Result<(), Halt> {
+    if let Some(kept) = &recording.journal {
+        return journal::walk(monitor, recording, kept, visit);
+    }
     monitor.graph_mut().set_session(&recording.app_name, &recording.user_id, &recording.session_id);
     for (taken, event) in recording.events.iter().enumerate() {
         let observed = monitor.observe(event).map_err(|stop| Halt { stop, taken })?;
@@ -125,6 +132,9 @@ pub fn replay(
     recording: &Recording,
 ) -> SessionReport {
     let mut monitor = Monitor::new(Arc::clone(policy), settings.clone());
+    if let Some(kept) = &recording.journal {
+        return of_journal(&mut monitor, source, recording, kept);
+    }
     let mut judged: Vec<(CallNumber, Decision, bool)> = Vec::new();
     let end = walk(&mut monitor, recording, &mut |_, turn| match turn {
         Turn::Made(_) | Turn::Answered(_) => {}
@@ -156,6 +166,25 @@ pub fn replay(
         checks,
         assumptions: recording.notices.iter().chain(graph.assumptions()).cloned().collect(),
         warnings: graph.warnings().to_vec(),
+        error: halt.map(|halt| halt.stop),
+    }
+}
+
+/// Replays the journal of a gate.
+fn of_journal(monitor: &mut Monitor, source: &str, recording: &Recording, kept: &Kept) -> SessionReport {
+    let (mut checks, differs, halt) = journal::rows(monitor, recording, kept);
+    if let Some(Halt { stop, .. }) = &halt {
+        checks.extend(recording.unread_calls.iter().cloned().map(|call| unread_row(call, &stop.text)));
+    }
+    let graph = monitor.graph();
+    SessionReport {
+        source: source.to_owned(),
+        id: recording.session_id.clone(),
+        events: recording.events.len(),
+        records: graph.records().len(),
+        checks,
+        assumptions: recording.notices.iter().chain(graph.assumptions()).cloned().collect(),
+        warnings: graph.warnings().iter().cloned().chain(differs).collect(),
         error: halt.map(|halt| halt.stop),
     }
 }

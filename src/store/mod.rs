@@ -1,15 +1,19 @@
-//! Session databases on disk.
+//! Session databases on disk, and the journals of gates.
 //!
-//! In: the path of a SQLite file. Out: the names of its sessions, and the rows of one after another. Never: interprets a
-//! row, writes beside the file, locks out its writer, or runs anything that the file holds.
+//! In: the path of a SQLite file. Out: the names of its sessions, and the rows of one after another; lines of journals, kept
+//! once they are said to be. Never: interprets a row or a line, writes beside a session database, locks out its writer, or
+//! runs anything that it holds.
 
 mod copy;
+mod journals;
 mod query;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::Connection;
+
+pub use crate::store::journals::{Done, Journals, JournalsError, StoredJournals};
 
 use crate::recording::database::{self, Cell, Schema, SessionName, Stored, StoredEvent, Table, Unreadable};
 use crate::recording::{Options, Recording, RecordingError};

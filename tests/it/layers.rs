@@ -10,6 +10,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("crepe", &["program"]),
     ("ecow", &["records"]),
+    ("getrandom", &["gate"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("icu_properties", &["functor"]),
@@ -29,6 +30,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("similar", &["cli"]),
     ("smallvec", &["lineage", "records"]),
     ("tempfile", &["store"]),
+    ("tokio", &["gate"]),
     ("url", &["functor"]),
 ];
 

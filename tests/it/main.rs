@@ -21,6 +21,10 @@ mod explanations;
 mod fixes;
 mod format;
 mod forms;
+#[cfg(feature = "gate")]
+mod gate;
+#[cfg(feature = "gate")]
+mod hook;
 mod hostile;
 mod layers;
 mod layout;

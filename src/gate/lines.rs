@@ -1,0 +1,374 @@
+//! A gate for a runner that starts it as a child process: one message a line in, one answer a line out.
+
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::decision::{Decision, Verdict};
+use crate::gate::{Appended, Checked, Gate, GateError, GatedSession};
+use crate::recording::journal::{Access, Ending, Question, Resource, SessionKey};
+use crate::report::json::DecisionRow;
+
+/// Bytes of the longest message.
+const LONGEST: u64 = 64 << 20;
+
+/// Why a conversation ended before its input did.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says it")]
+pub enum LinesError {
+    #[error("the messages cannot be read: {0}")]
+    Input(#[source] std::io::Error),
+    #[error("the answers cannot be written: {0}")]
+    Output(#[source] std::io::Error),
+    #[error("a message has more than {LONGEST} bytes")]
+    TooLong,
+    #[error("the system gives no runtime: {0}")]
+    NoRuntime(#[source] std::io::Error),
+}
+
+/// The names of a session in a message.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    #[serde(default)]
+    app: String,
+    #[serde(default)]
+    user: String,
+    session: String,
+}
+
+/// One message: what it is about, and one thing to do.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message {
+    /// Given back with the answer.
+    #[serde(default)]
+    id: Option<Box<RawValue>>,
+    session: Named,
+    /// An event.
+    append: Option<Box<RawValue>>,
+    model_request: Option<Request>,
+    check: Option<Check>,
+    finish: Option<Finish>,
+    confirm: Option<Confirm>,
+    read: Option<Touch>,
+    write: Option<Touch>,
+    /// `{}`
+    history: Option<Nothing>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Request {
+    agent: String,
+    #[serde(default)]
+    invocation: String,
+    request: Box<RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Check {
+    #[serde(default)]
+    call_id: String,
+    tool: String,
+    args: Box<RawValue>,
+    agent: String,
+    #[serde(default)]
+    invocation: String,
+    #[serde(default)]
+    branch: String,
+    #[serde(default)]
+    metadata: Vec<[String; 3]>,
+    events: u64,
+    digest: String,
+    #[serde(default)]
+    clock: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Finish {
+    ticket: String,
+    ending: EndingName,
+    /// What the tool returned.
+    value: Option<Box<RawValue>>,
+    /// The arguments that it ran with.
+    args: Option<Box<RawValue>>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EndingName {
+    Returned,
+    Failed,
+    NotRun,
+    Pending,
+}
+
+/// Who answered is not said: a message proves nobody.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Confirm {
+    ticket: String,
+    yes: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Touch {
+    ticket: String,
+    /// A key of state.
+    state: Option<String>,
+    /// What stands there; nothing where it is left out.
+    value: Option<Box<RawValue>>,
+    /// The name of a file.
+    artifact: Option<String>,
+    /// Its version.
+    version: Option<i64>,
+}
+
+/// One answer.
+#[derive(Debug, Default, Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    appended: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    events: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<CheckRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckRow<'a> {
+    may_run: bool,
+    ticket: &'a str,
+    policy: &'a str,
+    #[serde(flatten)]
+    decision: DecisionRow<'a>,
+    /// What the model is answered in place of the tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<Blocked>,
+}
+
+/// The one shape of a denial.
+#[derive(Debug, Serialize)]
+struct Blocked {
+    error: String,
+    gatelog: Mark,
+}
+
+#[derive(Debug, Serialize)]
+struct Mark {
+    verdict: &'static str,
+    check: String,
+}
+
+/// What a message came to.
+enum Done {
+    Appended(Appended),
+    Checked(Checked),
+    History(u64, String),
+    Nothing,
+}
+
+/// Answers messages, one after another, until there are no more. The tenant of all sessions is the one given.
+///
+/// A message is an object with `session`, one of `append`, `model_request`, `check`, `finish`, `confirm`, `read`, `write`,
+/// `history`, and `id`, which comes back with the answer. An answer with `error` says that nothing was done.
+///
+/// # Errors
+/// Where a stream fails, or a line is longer than 64 MiB.
+///
+/// ```
+/// use std::sync::Arc;
+/// use gatelog::gate::{Gate, serve};
+/// use gatelog::monitor::Policy;
+/// use gatelog::program::{NoIncludes, check};
+/// use gatelog::store::Journals;
+///
+/// let program = check(&[("p.dl".to_owned(), "IsAuthorized(i) :- Actions(i, _).".to_owned())], &mut NoIncludes).unwrap();
+/// let gate = Gate::builder().policy(Arc::new(Policy::new(program))).store(Journals::memory()).build().unwrap();
+/// let input = b"{\"id\": 1, \"session\": {\"session\": \"s\"}, \"history\": {}}\n";
+/// let mut output = Vec::new();
+/// serve(&gate, "default", &mut &input[..], &mut output).unwrap();
+/// assert!(String::from_utf8(output).unwrap().starts_with(r#"{"id":1,"events":0,"digest":"e3b0"#));
+/// ```
+pub fn serve(
+    gate: &Gate,
+    tenant: &str,
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+) -> Result<(), LinesError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(LinesError::NoRuntime)?;
+    // The last session used stays in memory, since the next message is likely about it.
+    let mut last: Option<(SessionKey, GatedSession)> = None;
+    while let Some(line) = line(input)? {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let answer = runtime.block_on(answer(gate, tenant, &line, &mut last));
+        output.write_all(answer.as_bytes()).and_then(|()| output.flush()).map_err(LinesError::Output)?;
+    }
+    Ok(())
+}
+
+/// The next line; none at the end.
+fn line(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, LinesError> {
+    use std::io::Read as _;
+    let mut line = Vec::new();
+    let read = input.take(LONGEST + 1).read_until(b'\n', &mut line).map_err(LinesError::Input)?;
+    match read {
+        0 => Ok(None),
+        _ if u64::try_from(read).is_ok_and(|read| read > LONGEST) => Err(LinesError::TooLong),
+        _ => Ok(Some(line)),
+    }
+}
+
+async fn answer(
+    gate: &Gate,
+    tenant: &str,
+    line: &[u8],
+    last: &mut Option<(SessionKey, GatedSession)>,
+) -> String {
+    let mut message: Message = match serde_json::from_slice(line) {
+        Ok(message) => message,
+        Err(error) => {
+            let error = Some(format!("the message cannot be read: {error}"));
+            return text(&Answer { error, ..Answer::default() });
+        }
+    };
+    let id = message.id.take();
+    let Named { app, user, session } = &message.session;
+    let (tenant, app, user, session) = (tenant.to_owned(), app.clone(), user.clone(), session.clone());
+    let key = SessionKey { tenant, app, user, session };
+    let session = match last.take() {
+        Some((known, session)) if known == key => session,
+        Some(_) | None => gate.session(key.clone()),
+    };
+    let done = act(&session, message).await;
+    *last = Some((key, session));
+    let answer = Answer { id, ..Answer::default() };
+    match done {
+        Ok(Done::Nothing) => text(&answer),
+        Ok(Done::Appended(Appended::New)) => text(&Answer { appended: Some("new"), ..answer }),
+        Ok(Done::Appended(Appended::Known)) => text(&Answer { appended: Some("known"), ..answer }),
+        Ok(Done::History(events, digest)) => {
+            text(&Answer { events: Some(events), digest: Some(digest), ..answer })
+        }
+        Ok(Done::Checked(checked)) => text(&Answer { check: Some(row(&checked)), ..answer }),
+        Err(error) => text(&Answer { error: Some(error), ..answer }),
+    }
+}
+
+/// Does the one thing that a message asks for.
+async fn act(session: &GatedSession, message: Message) -> Result<Done, String> {
+    let Message { id: _, session: _, append, model_request, check, finish, confirm, read, write, history } =
+        message;
+    let words = |error: GateError| error.to_string();
+    let nothing = |()| Done::Nothing;
+    match (append, model_request, check, finish, confirm, read, write, history) {
+        (Some(event), None, None, None, None, None, None, None) => {
+            session.append(event.get()).await.map(Done::Appended).map_err(words)
+        }
+        (None, Some(asked), None, None, None, None, None, None) => {
+            let told = session.model_request(&asked.agent, &asked.invocation, asked.request.get());
+            told.await.map(nothing).map_err(words)
+        }
+        (None, None, Some(check), None, None, None, None, None) => {
+            Ok(Done::Checked(session.check(question(check)).await))
+        }
+        (None, None, None, Some(finish), None, None, None, None) => {
+            let arguments = finish.args.as_deref().map(RawValue::get);
+            let ending = match finish.ending {
+                EndingName::Returned => Ending::Returned(finish.value.as_deref().map(|value| value.get().to_owned())),
+                EndingName::Failed => Ending::Failed,
+                EndingName::NotRun => Ending::NotRun,
+                EndingName::Pending => Ending::Pending,
+            };
+            session.finish(&finish.ticket, ending, arguments).await.map(nothing).map_err(words)
+        }
+        (None, None, None, None, Some(confirm), None, None, None) => {
+            session.confirm(&confirm.ticket, confirm.yes, None).await.map(nothing).map_err(words)
+        }
+        (None, None, None, None, None, Some(read), None, None) => {
+            session.read(access(read)?).await.map(nothing).map_err(words)
+        }
+        (None, None, None, None, None, None, Some(write), None) => {
+            session.write(access(write)?).await.map(nothing).map_err(words)
+        }
+        (None, None, None, None, None, None, None, Some(Nothing {})) => {
+            session.history().await.map(|(events, digest)| Done::History(events, digest)).map_err(words)
+        }
+        _ => Err("a message asks for one of `append`, `model_request`, `check`, `finish`, `confirm`, `read`, `write`, \
+                  `history`"
+            .to_owned()),
+    }
+}
+
+fn question(check: Check) -> Question {
+    Question {
+        call_id: check.call_id,
+        tool: check.tool,
+        arguments: check.args.get().to_owned(),
+        agent: check.agent,
+        invocation: check.invocation,
+        branch: check.branch,
+        metadata: check.metadata,
+        events: check.events,
+        digest: check.digest,
+        clock: check.clock,
+    }
+}
+
+fn access(touch: Touch) -> Result<Access, String> {
+    let value = touch.value.map(|value| value.get().to_owned());
+    let resource = match (touch.state, touch.artifact, touch.version) {
+        (Some(key), None, None) => Resource::State { key, value },
+        (None, Some(name), Some(version)) if value.is_none() => Resource::Artifact { name, version },
+        _ => {
+            return Err("what is read or written is `state` with a `value`, or `artifact` with a `version`"
+                .to_owned());
+        }
+    };
+    Ok(Access { ticket: touch.ticket, resource, refused: false })
+}
+
+fn row(checked: &Checked) -> CheckRow<'_> {
+    let Checked { decision, ticket, policy, may_run } = checked;
+    let response = (!may_run).then(|| blocked(decision, ticket));
+    CheckRow { may_run: *may_run, ticket, policy, decision: DecisionRow::new(decision), response }
+}
+
+/// What a model is told of a call that does not run: reasons, and what to do instead.
+fn blocked(decision: &Decision, ticket: &str) -> Blocked {
+    let head = match decision.verdict {
+        Verdict::Ask => "[ASK]",
+        Verdict::Allow | Verdict::Deny => "[BLOCKED]",
+    };
+    let reasons = decision.reasons.iter().flat_map(|reason| {
+        std::iter::once(reason.text.clone())
+            .chain(reason.suggestions.iter().map(|other| format!("Instead: {other}")))
+    });
+    let error = std::iter::once(head.to_owned()).chain(reasons).collect::<Vec<_>>().join(" ");
+    Blocked { error, gatelog: Mark { verdict: decision.verdict.name(), check: ticket.to_owned() } }
+}
+
+/// The answer as a line. What is in it can be written as JSON.
+fn text(answer: &Answer<'_>) -> String {
+    let text = serde_json::to_string(answer);
+    text.unwrap_or_else(|error| format!("{{\"error\":\"the answer has no text: line {}\"}}", error.line()))
+        + "\n"
+}

@@ -1,0 +1,378 @@
+//! Journals of a gate: lines that are only ever added.
+//!
+//! A journal in SQLite is written by one thread. It takes all lines that wait, of all sessions, into one transaction, and
+//! tells each writer once that is on disk: many sessions share one wait for the disk.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
+
+use crate::recording::journal::SessionKey;
+
+/// Most lines of one transaction.
+const BATCH: usize = 4096;
+
+/// How long a writer of another process is waited for.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Marks the file as ours: `gate` in ASCII.
+const APPLICATION: i32 = 0x6761_7465;
+
+const SCHEMA: &str = "
+CREATE TABLE session (
+    id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, app TEXT NOT NULL, user TEXT NOT NULL, session TEXT NOT NULL,
+    UNIQUE (tenant, app, user, session)
+);
+CREATE TABLE line (
+    session INTEGER NOT NULL REFERENCES session (id), number INTEGER NOT NULL, text TEXT NOT NULL,
+    UNIQUE (session, number)
+);
+CREATE TRIGGER line_stays BEFORE UPDATE ON line BEGIN SELECT raise(ABORT, 'a journal is only added to'); END;
+CREATE TRIGGER line_is_kept BEFORE DELETE ON line BEGIN SELECT raise(ABORT, 'a journal is only added to'); END;
+";
+
+/// Why a journal cannot be read or added to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says it")]
+pub enum JournalsError {
+    #[error("the store of journals cannot be used: {why}")]
+    Unusable { why: String },
+    #[error("`{path}` is a database, and no store of journals: name another file")]
+    OtherDatabase { path: String },
+    #[error("the session has a line {number} already: someone else added to it")]
+    Taken { number: u64 },
+    #[error("the store of journals is closed")]
+    Closed,
+}
+
+impl From<rusqlite::Error> for JournalsError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Unusable { why: error.to_string() }
+    }
+}
+
+/// Is told once a line is kept for good, or why it is not.
+pub type Done = Box<dyn FnOnce(Result<(), JournalsError>) + Send>;
+
+/// A store of journals. Copies of the handle are the same store.
+///
+/// ```
+/// use gatelog::recording::journal::SessionKey;
+/// use gatelog::store::Journals;
+/// let (store, key) = (Journals::memory(), SessionKey::default());
+/// store.append(&key, 0, "{}".to_owned(), Box::new(|kept| assert!(kept.is_ok())));
+/// store.append(&key, 0, "{}".to_owned(), Box::new(|kept| assert!(kept.is_err())));
+/// assert_eq!(store.lines(&key), Ok(vec!["{}".to_owned()]));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Journals {
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Memory(Arc<Mutex<BTreeMap<SessionKey, Vec<String>>>>),
+    Sqlite { path: Arc<PathBuf>, writer: mpsc::Sender<Append> },
+}
+
+/// A line to be added.
+struct Append {
+    key: SessionKey,
+    number: u64,
+    line: String,
+    done: Done,
+}
+
+impl std::fmt::Debug for Append {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Append").field("key", &self.key).field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl Journals {
+    /// A store that is gone with its last handle.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self { place: Place::Memory(Arc::default()) }
+    }
+
+    /// A store in a SQLite file, which is made where it is not there. Its writer ends with the last handle, after what it
+    /// was given is kept.
+    ///
+    /// # Errors
+    /// Where the file cannot be opened, or is another database.
+    pub fn sqlite(path: &Path) -> Result<Self, JournalsError> {
+        let connection = open(path)?;
+        let (writer, lines) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("journals".to_owned())
+            .spawn(move || write_all(connection, &lines))
+            .map_err(|error| JournalsError::Unusable { why: error.to_string() })?;
+        Ok(Self { place: Place::Sqlite { path: Arc::new(path.to_owned()), writer } })
+    }
+
+    /// Adds the line of that number, from 0, to the journal of a session. `done` is told once it is kept: in SQLite, on
+    /// disk. A line whose number is taken is not kept.
+    pub fn append(&self, key: &SessionKey, number: u64, line: String, done: Done) {
+        match &self.place {
+            Place::Memory(journals) => {
+                let mut journals = journals.lock().unwrap_or_else(PoisonError::into_inner);
+                let journal = journals.entry(key.clone()).or_default();
+                let free = u64::try_from(journal.len()).is_ok_and(|lines| lines == number);
+                if free {
+                    journal.push(line);
+                }
+                done(if free { Ok(()) } else { Err(JournalsError::Taken { number }) });
+            }
+            Place::Sqlite { writer, .. } => {
+                let append = Append { key: key.clone(), number, line, done };
+                if let Err(mpsc::SendError(append)) = writer.send(append) {
+                    (append.done)(Err(JournalsError::Closed));
+                }
+            }
+        }
+    }
+
+    /// The lines of a session, in order; none for one that is not there.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn lines(&self, key: &SessionKey) -> Result<Vec<String>, JournalsError> {
+        match &self.place {
+            Place::Memory(journals) => {
+                let journals = journals.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(journals.get(key).cloned().unwrap_or_default())
+            }
+            Place::Sqlite { path, .. } => lines(&read_only(path)?, key),
+        }
+    }
+
+    /// The sessions, in the order of their names.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionKey>, JournalsError> {
+        match &self.place {
+            Place::Memory(journals) => {
+                let journals = journals.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(journals.keys().cloned().collect())
+            }
+            Place::Sqlite { path, .. } => sessions(&read_only(path)?),
+        }
+    }
+}
+
+/// A store in a SQLite file, to be read.
+#[derive(Debug)]
+pub struct StoredJournals {
+    connection: Connection,
+}
+
+impl StoredJournals {
+    /// Opens a store that is there. Nothing of it is written.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no store of journals.
+    pub fn open(path: &Path) -> Result<Self, JournalsError> {
+        let connection = read_only(path)?;
+        if application(&connection)? != APPLICATION {
+            return Err(JournalsError::OtherDatabase { path: path.display().to_string() });
+        }
+        Ok(Self { connection })
+    }
+
+    /// The sessions, in the order of their names.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionKey>, JournalsError> {
+        sessions(&self.connection)
+    }
+
+    /// The lines of a session, in order; none for one that is not there.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn lines(&self, key: &SessionKey) -> Result<Vec<String>, JournalsError> {
+        lines(&self.connection, key)
+    }
+}
+
+fn open(path: &Path) -> Result<Connection, JournalsError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_EXRESCODE;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    match (application(&transaction)?, tables) {
+        (APPLICATION, _) => {}
+        (0, 0) => {
+            transaction.execute_batch(SCHEMA)?;
+            transaction.pragma_update(None, "application_id", APPLICATION)?;
+        }
+        (_, _) => return Err(JournalsError::OtherDatabase { path: path.display().to_string() }),
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+fn read_only(path: &Path) -> Result<Connection, JournalsError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    Ok(connection)
+}
+
+fn application(connection: &Connection) -> Result<i32, JournalsError> {
+    Ok(connection.pragma_query_value(None, "application_id", |row| row.get(0))?)
+}
+
+fn sessions(connection: &Connection) -> Result<Vec<SessionKey>, JournalsError> {
+    let mut query = connection
+        .prepare("SELECT tenant, app, user, session FROM session ORDER BY tenant, app, user, session")?;
+    let keys = query.query_map([], |row| {
+        Ok(SessionKey { tenant: row.get(0)?, app: row.get(1)?, user: row.get(2)?, session: row.get(3)? })
+    })?;
+    Ok(keys.collect::<Result<_, _>>()?)
+}
+
+fn lines(connection: &Connection, key: &SessionKey) -> Result<Vec<String>, JournalsError> {
+    let mut query = connection.prepare(
+        "SELECT text FROM line JOIN session ON line.session = session.id \
+         WHERE tenant = ?1 AND app = ?2 AND user = ?3 AND session.session = ?4 ORDER BY number",
+    )?;
+    let lines = query.query_map(params![key.tenant, key.app, key.user, key.session], |row| row.get(0))?;
+    Ok(lines.collect::<Result<_, _>>()?)
+}
+
+/// Writes what comes until nothing more can.
+fn write_all(mut connection: Connection, lines: &mpsc::Receiver<Append>) {
+    let mut rows = BTreeMap::new();
+    while let Ok(first) = lines.recv() {
+        let mut batch = vec![first];
+        batch.extend(lines.try_iter().take(BATCH));
+        match write(&mut connection, &mut rows, &batch) {
+            Ok(kept) => {
+                for (append, kept) in batch.into_iter().zip(kept) {
+                    (append.done)(kept);
+                }
+            }
+            Err(error) => {
+                // Rows of sessions that were made in the transaction are gone with it.
+                rows.clear();
+                for append in batch {
+                    (append.done)(Err(error.clone()));
+                }
+            }
+        }
+    }
+}
+
+type Kept = Vec<Result<(), JournalsError>>;
+
+/// Writes lines in one transaction. What is wrong with one of them leaves the others alone.
+fn write(
+    connection: &mut Connection,
+    rows: &mut BTreeMap<SessionKey, i64>,
+    batch: &[Append],
+) -> Result<Kept, JournalsError> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // A line must follow the one before: nobody leaves a gap.
+    let mut insert = transaction.prepare(
+        "INSERT OR IGNORE INTO line (session, number, text) SELECT ?1, ?2, ?3 \
+         WHERE ?2 = 0 OR EXISTS (SELECT 1 FROM line WHERE session = ?1 AND number = ?2 - 1)",
+    )?;
+    let mut kept = Vec::with_capacity(batch.len());
+    for append in batch {
+        let session = match rows.get(&append.key) {
+            Some(&session) => session,
+            None => {
+                let session = session_row(&transaction, &append.key)?;
+                rows.insert(append.key.clone(), session);
+                session
+            }
+        };
+        let number = i64::try_from(append.number).unwrap_or(i64::MAX);
+        let changed = insert.execute(params![session, number, append.line])?;
+        kept.push(if changed == 1 { Ok(()) } else { Err(JournalsError::Taken { number: append.number }) });
+    }
+    drop(insert);
+    transaction.commit()?;
+    Ok(kept)
+}
+
+fn session_row(connection: &Connection, key: &SessionKey) -> Result<i64, JournalsError> {
+    let names = params![key.tenant, key.app, key.user, key.session];
+    let known = connection
+        .query_row(
+            "SELECT id FROM session WHERE tenant = ?1 AND app = ?2 AND user = ?3 AND session = ?4",
+            names,
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    connection.execute("INSERT INTO session (tenant, app, user, session) VALUES (?1, ?2, ?3, ?4)", names)?;
+    Ok(connection.last_insert_rowid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(session: &str) -> SessionKey {
+        SessionKey { session: session.to_owned(), ..SessionKey::default() }
+    }
+
+    /// Adds lines, and says of each whether it was kept.
+    fn add(store: &Journals, lines: &[(&str, u64, &str)]) -> Vec<bool> {
+        let (told, kept) = mpsc::channel();
+        for (at, (session, number, line)) in lines.iter().enumerate() {
+            let told = told.clone();
+            let done =
+                Box::new(move |kept: Result<(), JournalsError>| told.send((at, kept.is_ok())).unwrap());
+            store.append(&key(session), *number, (*line).to_owned(), done);
+        }
+        let mut kept: Vec<_> = kept.iter().take(lines.len()).collect();
+        kept.sort_unstable();
+        kept.into_iter().map(|(_, kept)| kept).collect()
+    }
+
+    #[test]
+    fn lines_are_added_in_order_and_never_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.db");
+        for store in [Journals::memory(), Journals::sqlite(&path).unwrap()] {
+            let lines = [("a", 0, "x"), ("b", 0, "y"), ("a", 1, "z"), ("a", 1, "w"), ("b", 2, "gap")];
+            assert_eq!(add(&store, &lines), [true, true, true, false, false]);
+            assert_eq!(store.lines(&key("a")).unwrap(), ["x", "z"]);
+            assert_eq!(store.lines(&key("c")).unwrap(), [""; 0]);
+            assert_eq!(store.sessions().unwrap(), [key("a"), key("b")]);
+        }
+        let again = Journals::sqlite(&path).unwrap();
+        assert_eq!(add(&again, &[("a", 2, "v"), ("b", 1, "u")]), [true, true]);
+        assert_eq!(StoredJournals::open(&path).unwrap().lines(&key("a")).unwrap(), ["x", "z", "v"]);
+        let connection = Connection::open(&path).unwrap();
+        assert!(connection.execute("UPDATE line SET text = ''", []).is_err());
+        assert!(connection.execute("DELETE FROM line", []).is_err());
+    }
+
+    #[test]
+    fn another_database_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("other.db");
+        Connection::open(&path).unwrap().execute_batch("CREATE TABLE events (id TEXT)").unwrap();
+        let refused = Journals::sqlite(&path).err();
+        assert!(matches!(refused, Some(JournalsError::OtherDatabase { .. })), "{refused:?}");
+        assert!(StoredJournals::open(&path).is_err());
+    }
+}
