@@ -161,12 +161,11 @@ fn window(monitor: &mut Monitor, size: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Adds so many records.
+type Shape = fn(&mut Monitor, usize) -> Result<(), Box<dyn Error>>;
+
 impl Session {
-    fn new(
-        policy: &Arc<Policy>,
-        size: usize,
-        make: fn(&mut Monitor, usize) -> Result<(), Box<dyn Error>>,
-    ) -> Result<Self, Box<dyn Error>> {
+    fn new(policy: &Arc<Policy>, size: usize, make: Shape) -> Result<Self, Box<dyn Error>> {
         let caller = Caller { principal: Some("p".to_owned()), ..Caller::default() };
         let mut monitor = Monitor::new(Arc::clone(policy), Settings { caller, ..Settings::default() });
         make(&mut monitor, size)?;
