@@ -94,7 +94,7 @@ fn cold_check() -> Outcome<()> {
 fn append() -> Outcome<()> {
     let policies = Policies::new()?;
     let growing = Growing::new(&policies, Shape::Full, Taint::Tainted, MESSAGES)?;
-    let mut monitor = growing.ready(&policies.ancestor);
+    let mut monitor = growing.ready(&policies.ancestor)?;
     let mut said = Ok(None);
     collected(&mut || {
         said = arrive(&mut monitor, growing.after())

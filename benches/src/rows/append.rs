@@ -19,6 +19,9 @@ use crate::sessions::{Arrivals, Shape, Taint, continued};
 const WHAT: &str = "append one message, all that is kept updated";
 /// Messages that are appended at once, and then one payment is judged.
 const MORE: usize = 200;
+/// Messages that arrive before the clock starts: a copy of a session has no room, and what grows by doubling does so at the
+/// first message.
+const STARTS: usize = 40;
 /// Seconds that a message may cost.
 const BAR: f64 = 1e-6;
 
@@ -26,6 +29,7 @@ const BAR: f64 = 1e-6;
 #[derive(Debug)]
 pub struct Growing {
     before: Graph,
+    starts: Arrivals,
     after: Arrivals,
     /// A payment that is there before.
     warms: CallNumber,
@@ -43,11 +47,14 @@ impl Growing {
     /// # Errors
     /// Where the session that was made stops.
     pub fn new(policies: &Policies, shape: Shape, taint: Taint, messages: usize) -> Outcome<Self> {
-        let session = continued(shape, taint, messages, MORE);
+        let session = continued(shape, taint, messages, STARTS + MORE);
         let (before, after) = split(session.arrivals()?, messages + 1);
+        let (starts, after) = split(after, STARTS);
         let policy = &policies.ancestor;
         let before = graph(policy, &before)?;
         let mut monitor = cold(policy, &before);
+        arrive(&mut monitor, &starts)?;
+        let records = monitor.graph().records().len();
         arrive(&mut monitor, &after)?;
         let whole = std::mem::take(monitor.graph_mut());
         let first = |graph: &Graph| {
@@ -57,8 +64,9 @@ impl Growing {
             warms: first(&before)?,
             asked: first(&whole)?,
             adjacency: Adjacency::of(&whole),
-            records: before.records().len(),
+            records,
             before,
+            starts,
             after,
             whole,
         })
@@ -77,17 +85,21 @@ impl Growing {
     }
 
     /// A monitor that keeps all of the session so far.
-    #[must_use]
-    pub fn ready(&self, policy: &Arc<Policy>) -> Monitor {
+    ///
+    /// # Errors
+    /// Where the session that was made stops.
+    pub fn ready(&self, policy: &Arc<Policy>) -> Outcome<Monitor> {
         let mut monitor = cold(policy, &self.before);
         let _ = monitor.judge_call(self.warms);
-        monitor
+        arrive(&mut monitor, &self.starts)?;
+        let _ = monitor.judge_call(self.warms);
+        Ok(monitor)
     }
 
     /// Seconds for a message, and what was said to the payment at the end.
     fn append(&self, policy: &Arc<Policy>) -> Outcome<(f64, Answer)> {
         let mut result = Err(Fault::new("nothing was appended"));
-        let took = once(self.ready(policy), |monitor| {
+        let took = once(self.ready(policy)?, |monitor| {
             result = arrive(monitor, &self.after).map(|()| answer(&monitor.judge_call(self.asked)));
         });
         result.map(|said| (took / MORE as f64, said))

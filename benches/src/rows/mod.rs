@@ -9,6 +9,7 @@ pub mod memory;
 #[cfg(feature = "peers")]
 pub mod peers;
 pub mod programs;
+pub mod proofs;
 pub mod replays;
 
 use std::path::PathBuf;
@@ -101,10 +102,10 @@ fn others(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcom
         replays::several(plan, give)?;
     }
     if plan.wants(11) {
-        give(Row::left(11, "proof of a denial", "comes with `gatelog explain`"));
+        proofs::measure(plan, policies, give)?;
     }
     if plan.wants(12) {
-        give(Row::left(12, "gate round trip over a Unix socket", "comes with the gate"));
+        give(Row::left(12, "gate round trip over a Unix socket", "comes with `gatelog serve`"));
     }
     if plan.wants(13) {
         replays::process(plan, give)?;
