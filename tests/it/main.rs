@@ -46,6 +46,7 @@ mod records;
 mod replay;
 mod requests;
 mod shown;
+mod schema;
 mod souffle;
 mod support;
 mod syntax;
