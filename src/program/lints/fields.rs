@@ -3,7 +3,7 @@
 //! A rule is tried with the fields missing: functors give what they give on a miss, and each test comes out true, false,
 //! without a value, or unknown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use crate::functor::{self, Argument, Cache, Mode, Output};
@@ -11,6 +11,7 @@ use crate::program::findings::Findings;
 use crate::program::lints::absence::Absences;
 use crate::program::lints::scope::{Scope, Source, calls_of, functor_of};
 use crate::program::lints::view::{Keys, Looked, Side, View, variable};
+use crate::program::lower::variables_of;
 use crate::program::{Call, Comparison, Function, Literal, Operator, Term, VariableId};
 use crate::source::{Diagnostic, Span};
 use crate::value::{Kind, Symbol, Word};
@@ -61,6 +62,14 @@ pub(crate) fn lint(view: &View<'_>, findings: &mut Findings) {
     let absences = absences(view);
     for looked in view.rules.iter().filter(|looked| !looked.is_hopeless()) {
         looked.rule().body.iter().for_each(|literal| look(&absences, looked, literal, findings));
+        if looked.side == Side::Denies {
+            for literal in read_alone(looked) {
+                if let Literal::Test(test) = literal {
+                    let fields = fields_of(&looked.scope, &[&test.left, &test.right]);
+                    told(&absences, looked, literal, (test.span, fields), findings);
+                }
+            }
+        }
     }
 }
 
@@ -128,6 +137,18 @@ fn slips(absences: &Absences<'_, '_>, looked: &Looked<'_>, literal: &Literal, fi
         }
         Literal::Test(_) | Literal::Positive(_) | Literal::Aggregate(_) => return,
     };
+    told(absences, looked, literal, (span, fields), findings);
+}
+
+/// Tells of the first of the fields without which the literal of a deny fails.
+fn told(
+    absences: &Absences<'_, '_>,
+    looked: &Looked<'_>,
+    literal: &Literal,
+    (span, fields): (Span, Vec<Field<'_>>),
+    findings: &mut Findings,
+) {
+    let scope = &looked.scope;
     for field in
         fields.iter().filter(|field| scope.source(&Term::Variable(field.text)) == Some(Source::Arguments))
     {
@@ -242,6 +263,31 @@ fn is_alarm(scope: &Scope<'_>, test: &Comparison) -> bool {
 fn is_definition(test: &Comparison) -> bool {
     test.operator == Operator::Equal
         && (matches!(test.left, Term::Variable(_)) || matches!(test.right, Term::Variable(_)))
+}
+
+/// Definitions of which nothing else in the rule reads the variable: they are there for a message, and the rule fails
+/// without them.
+fn read_alone<'a>(looked: &Looked<'a>) -> impl Iterator<Item = &'a Literal> {
+    let rule = looked.rule();
+    // The head of a decision has the action first, and then what its texts show.
+    let read = if looked.decision.is_some() { 1 } else { rule.head.terms.len() };
+    let mut readers: BTreeMap<VariableId, usize> = BTreeMap::new();
+    let mut count = |variables: BTreeSet<VariableId>| {
+        variables.into_iter().for_each(|variable| *readers.entry(variable).or_default() += 1);
+    };
+    rule.body.iter().for_each(|literal| count(variables_of(std::slice::from_ref(literal), None)));
+    rule.head.terms.iter().take(read).for_each(|term| {
+        let mut read = BTreeSet::new();
+        term.variables(&mut read);
+        count(read);
+    });
+    rule.body.iter().filter(move |literal| match literal {
+        Literal::Test(Comparison { left: Term::Variable(id), operator: Operator::Equal, .. })
+        | Literal::Test(Comparison { right: Term::Variable(id), operator: Operator::Equal, .. }) => {
+            readers.get(id) == Some(&1)
+        }
+        Literal::Test(_) | Literal::Positive(_) | Literal::Negative(_) | Literal::Aggregate(_) => false,
+    })
 }
 
 /// An allow that holds because a field is missing.
