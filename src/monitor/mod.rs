@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Question, Roots, Subject, Verdict};
-use crate::engine::{Agendas, Budget, Costs, Engine, EvalError, Hosted};
+use crate::engine::{Agendas, Budget, Costs, Engine, EvalError, Hosted, StopFlag};
 use crate::explain::{self, Proof};
 use crate::facts::{Asked, Message, Schema};
 use crate::lineage::RecordId;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub parts: Parts,
     /// What the host states about its agents.
     pub agents: Arc<Agents>,
+    /// Ends every check, once raised; none where nobody waits for an answer.
+    pub stop: Option<StopFlag>,
 }
 
 /// What is asked for.
@@ -210,9 +212,10 @@ impl Monitor {
         &self.policy.program
     }
 
-    /// Begins again without records, with other settings.
+    /// Begins again without records, with other settings. Whoever may stop its work still may.
     pub fn restart(&mut self, settings: Settings) {
-        *self = Self::new(Arc::clone(&self.policy), settings);
+        let stop = settings.stop.or_else(|| self.settings.stop.clone());
+        *self = Self::new(Arc::clone(&self.policy), Settings { stop, ..settings });
     }
 
     /// Lets another policy decide from here on. The session stays.

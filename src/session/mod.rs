@@ -91,6 +91,7 @@ pub fn settings(opening: &Opening) -> Result<Settings, SessionError> {
         budget: Budget { tuples: opening.tuples, bytes: opening.bytes, steps: opening.steps },
         parts: if opening.full_parts { Parts::Full } else { Parts::Supported },
         agents: Arc::new(agents),
+        stop: None,
     })
 }
 
