@@ -27,6 +27,7 @@ mod respond;
 mod secret;
 mod server;
 mod state;
+mod unsent;
 mod values;
 mod visible;
 
