@@ -8,9 +8,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::decision::{Decision, Verdict};
 use crate::engine::StopFlag;
-use crate::gate::{Appended, Checked, GateError, Shared};
+use crate::gate::explain;
+use crate::gate::{Appended, Checked, Explained, GateError, Shared};
 use crate::monitor::{Monitor, Policy, Settings};
-use crate::recording::journal::{Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Word};
+use crate::recording::journal::{
+    Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Shelf, Word,
+};
 use crate::recording::{Fed, Feed, Parts, StopKind, utc};
 use crate::session::{Considered, Session, SessionError};
 
@@ -21,6 +24,7 @@ pub(crate) enum Command {
     Take { entry: Box<Entry>, told: oneshot::Sender<Result<(), GateError>> },
     Read { access: Access, told: oneshot::Sender<Result<(), GateError>> },
     Check { question: Box<Question>, told: oneshot::Sender<Checked> },
+    Explain { ticket: String, told: oneshot::Sender<Result<Explained, GateError>> },
     History { told: oneshot::Sender<Result<(u64, String), GateError>> },
 }
 
@@ -31,6 +35,8 @@ struct Live {
     session: Session,
     feed: Feed,
     head: Head,
+    /// What the journal holds of requests to models.
+    shelf: Shelf,
     /// Ends what is worked on.
     stop: StopFlag,
     /// What decides.
@@ -83,6 +89,13 @@ impl Worker {
             Command::Read { access, told } => {
                 let _nobody_waits = told.send(self.read(access).await);
             }
+            Command::Explain { ticket, told } => {
+                let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
+                // Beside the session, which goes on.
+                tokio::spawn(async move {
+                    let _nobody_waits = told.send(explain::explain(&shared, key, ticket).await);
+                });
+            }
             Command::History { told } => {
                 let history = self.with(|live| live.session.history()).await;
                 let _nobody_waits = told.send(history);
@@ -115,7 +128,9 @@ impl Worker {
     async fn take(&mut self, entry: Entry) -> Result<(), GateError> {
         let (entry, taken) = self
             .with(move |live| {
-                let taken = live.session.take(&mut live.monitor, &entry);
+                let taken = live.take(&entry);
+                // Short requests are written on the thread that may block, since they are read for it.
+                let entry = if taken.is_ok() { live.shelf.short(entry) } else { entry };
                 (entry, taken)
             })
             .await?;
@@ -359,7 +374,16 @@ impl Live {
         let parts = if opening.full_parts { Parts::Full } else { Parts::Supported };
         let feed = Feed::new(parts, &opening.key.session);
         let served = opening.policy.clone();
-        Ok(Box::new(Self { monitor, session, feed, head: Head::default(), stop, policy, served }))
+        Ok(Box::new(Self {
+            monitor,
+            session,
+            feed,
+            head: Head::default(),
+            shelf: Shelf::default(),
+            stop,
+            policy,
+            served,
+        }))
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
@@ -376,6 +400,7 @@ impl Live {
         }
         if let Some(live) = &mut live {
             live.head = head;
+            live.shelf.close();
         }
         Ok(live)
     }
@@ -395,15 +420,27 @@ impl Live {
                 self.session.settle_fault(&mut self.monitor, &question, &answer);
             }
             Entry::Policy(digest) => self.served = digest,
-            entry => self.session.take(&mut self.monitor, &entry)?,
+            entry => {
+                let whole =
+                    self.shelf.whole(entry).map_err(|error| GateError::Unfit { why: error.to_string() })?;
+                self.take(&whole)?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes in what is neither an opening nor an event nor a check.
+    fn take(&mut self, entry: &Entry) -> Result<(), GateError> {
+        if let Entry::Unsent(unsent) = entry {
+            self.feed.unsent(&unsent.ids).map_err(|stop| GateError::Conflict { why: stop.text })?;
+        }
+        Ok(self.session.take(&mut self.monitor, entry)?)
     }
 
     fn append(&mut self, event: &str) -> Result<Appended, GateError> {
         match self.feed.take(event) {
             Ok(Fed::Known) => return Ok(Appended::Known),
-            Ok(Fed::New(event)) => self.session.append(&mut self.monitor, event),
+            Ok(Fed::New(event)) => self.session.append(&mut self.monitor, &event),
             Err(stop) if stop.kind == StopKind::ConflictingEvent => {
                 return Err(GateError::Conflict { why: stop.text });
             }

@@ -261,17 +261,7 @@ impl Monitor {
 
     /// Judges a call as a gate was asked about it. Nothing of the session changes.
     pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
-        let check = Check {
-            current: Current::Recorded(call.current),
-            asking: vec![Asking {
-                asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
-                metadata: call.metadata,
-                record: call.record,
-            }],
-            questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
-            clock: Some(call.clock).filter(|clock| !clock.is_empty()),
-        };
-        let decision = self.judging().decide(&check).into_iter().next();
+        let decision = self.judging().decide(&check_of_gated(call)).into_iter().next();
         decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
     }
 
@@ -340,6 +330,11 @@ impl Monitor {
         judging.explain(&check_of(call), &call.current, subject)
     }
 
+    /// Why a call that a gate was asked about is decided as it is, as of now. Nothing of the session changes.
+    pub fn explain_gated(&mut self, call: &GatedCall<'_>, subject: explain::Subject) -> Proof {
+        self.judging().explain(&check_of_gated(call), call.current, subject)
+    }
+
     fn judging(&mut self) -> Judging<'_> {
         let Self { policy, settings, graph, model } = self;
         Judging { policy, settings, graph, model }
@@ -348,6 +343,19 @@ impl Monitor {
     fn split(&mut self, number: CallNumber) -> (Option<&ProposedCall>, Judging<'_>) {
         let judging = self.judging();
         (judging.graph.calls().get(number.0 as usize), judging)
+    }
+}
+
+fn check_of_gated<'a>(call: &'a GatedCall<'_>) -> Check<'a> {
+    Check {
+        current: Current::Recorded(call.current),
+        asking: vec![Asking {
+            asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
+            metadata: call.metadata,
+            record: call.record,
+        }],
+        questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
+        clock: Some(call.clock).filter(|clock| !clock.is_empty()),
     }
 }
 

@@ -133,8 +133,7 @@ impl Graph {
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
             let span = (compaction.start.as_str(), compaction.end.as_str());
             let unsent = self.sight.unsent().into_iter();
-            let sources: Vec<_> =
-                unsent.chain(self.sight.replace(span, scene.branch, scene.scope)).collect();
+            let sources: Vec<_> = unsent.chain(self.sight.replace(span, scene.branch, scene.scope)).collect();
             scene.summary = self.trail.extend(ContextId::EMPTY, &sources);
         }
         for draft in drafts {

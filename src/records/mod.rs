@@ -34,7 +34,7 @@ mod visible;
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    RunChange, SessionFact, Status, Text,
+    RunChange, SessionFact, Status, Text, UnseenNumber,
 };
 
 use crate::lineage::ContextId;

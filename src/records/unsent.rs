@@ -63,7 +63,8 @@ mod tests {
         }
         let unsent = graph.sight.unsent().unwrap();
         let free = |record: &RecordId| !graph.lineage().ancestors(*record).contains(unsent);
-        let after = (unsent.0 + 1..graph.records().len() as u32).map(RecordId);
+        let end = u32::try_from(graph.records().len()).unwrap();
+        let after = (unsent.0 + 1..end).map(RecordId);
         let words = |record: RecordId| graph.records()[record.0 as usize].contents.to_string();
         let free = after.filter(free).map(words).collect();
         (graph, free)

@@ -1,0 +1,1 @@
+//! Sessions that nobody wrote.

@@ -1,0 +1,1 @@
+//! Stores that fail under a gate.
