@@ -452,3 +452,51 @@ impl Live {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::Gate;
+    use crate::monitor::Caller;
+    use crate::program::{NoIncludes, check};
+    use crate::store::Journals;
+
+    /// A functor that panics on one text.
+    const FRAGILE: &str = r#"
+IsAuthorized(i) :- Actions(i, _).
+Unauthorized(i) :- Actions(i, $CallTool(tool, _)), @panics(tool) = 1.
+"#;
+
+    #[test]
+    fn a_panic_denies_its_check_and_no_other() {
+        let program = check(&[("p.dl".to_owned(), FRAGILE.to_owned())], &mut NoIncludes).unwrap();
+        let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
+        let store = Journals::memory();
+        let gate = Gate::builder().policy(Arc::new(Policy::new(program))).store(store.clone()).caller(caller);
+        let gate = gate.deadline(std::time::Duration::from_secs(120)).build().unwrap();
+        let key = SessionKey { session: "s".to_owned(), ..SessionKey::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let session = gate.session(key.clone());
+            for (id, tool, may_run) in
+                [("a", "fine", true), ("b", "now", false), ("c", "fine", true), ("d", "now", false)]
+            {
+                let part = format!(r#"{{"functionCall":{{"id":"{id}","name":"{tool}","args":{{}}}}}}"#);
+                let event = format!(r#"{{"id":"{id}","author":"bot","content":{{"parts":[{part}]}}}}"#);
+                session.append(&event).await.unwrap();
+                let (events, digest) = session.history().await.unwrap();
+                let (call_id, tool, agent) = (id.to_owned(), tool.to_owned(), "bot".to_owned());
+                let arguments = "{}".to_owned();
+                let question =
+                    Question { call_id, tool, arguments, agent, events, digest, ..Question::default() };
+                let checked = session.check(question).await;
+                assert_eq!((checked.may_run, checked.ticket.is_empty()), (may_run, false), "{checked:?}");
+                let why = checked.decision.reasons.first().map_or("", |reason| reason.text.as_str());
+                assert_eq!(why.contains("broke off"), !may_run, "{why}");
+            }
+        });
+        let lines = store.lines(&key).unwrap();
+        let text = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
+        assert_eq!((lines.len(), text("broke off"), text(r#""verdict":"allow""#)), (9, 2, 2));
+    }
+}

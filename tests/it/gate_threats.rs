@@ -231,12 +231,15 @@ IsAuthorized(i) :- Actions(i, $CallTool("pay", _)), CurrentDepends(r), ToolResul
 "#;
     for (second, may_run) in [("{\"ok\":true}", false), ("{\"ok\":false}", true)] {
         let hand = Hand::new(evidence);
-        for (id, response) in [("a", "{\"ok\":true}"), ("b", second)] {
-            hand.calls(id, "f", "{}");
+        // Both are made before either is answered.
+        hand.calls("a", "f", "{}");
+        hand.calls("b", "f", "{}");
+        for id in ["a", "b"] {
             let checked = hand.check(id, "f", "{}");
             hand.finish(&checked, RETURNED, None).unwrap();
-            hand.answers(id, "f", response);
         }
+        hand.answers("a", "f", "{\"ok\":true}");
+        hand.answers("b", "f", second);
         let shown = r#"{"contents":[
             {"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
             {"role":"user","parts":[{"functionResponse":{"name":"f","response":{"ok":true}}}]}]}"#;
@@ -485,11 +488,7 @@ fn an_explanation_is_that_of_the_exported_journal() {
     // Without a ticket it is the last check of the call.
     let arguments = ["explain", "--policy", "p.dl", "--session", "s.jsonl", "--call", "c"];
     let printed = gatelog(folder.path(), &arguments, None);
-    assert!(
-        printed.stdout.contains("no object") || printed.stdout.contains("cannot be read"),
-        "{}",
-        printed.stdout
-    );
+    assert!(printed.stdout.contains("\nallow\n"), "{}", printed.stdout);
     let unknown = hand.runtime.block_on(hand.session.explain("0-00"));
     assert!(matches!(unknown, Err(GateError::Session(_))), "{unknown:?}");
     let arguments = ["explain", "--policy", "p.dl", "--session", "s.jsonl", "--check", "0-00"];
