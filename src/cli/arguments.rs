@@ -290,6 +290,9 @@ pub(crate) struct Explain {
     /// The call that is record N
     #[arg(long, value_name = "N")]
     pub(crate) seq: Option<u32>,
+    /// The check of this ticket, in the journal of a gate
+    #[arg(long, value_name = "TICKET", conflicts_with_all = ["call", "seq", "cost"])]
+    pub(crate) check: Option<String>,
     /// How to print the proof: dot is for Graphviz, mermaid for Markdown pages
     #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) format: ProofFormat,

@@ -16,7 +16,7 @@ use crate::explain::Proof;
 use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::Recording;
 use crate::records::CallNumber;
-use crate::replay::{Turn, walk};
+use crate::replay::{Asked, Turn, explain_check, walk};
 use crate::report::cost::{self, CostRow};
 use crate::report::json::FileError;
 use crate::report::proof::{Detail, text};
@@ -40,6 +40,10 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
         return Exit::Broken;
     }
     let explained = session(flags, console).and_then(|(settings, recording)| {
+        if let Some(ticket) = &flags.check {
+            let mut is_wanted = |asked: &Asked<'_>| asked.answer.ticket == *ticket;
+            return of_check(flags, &policy, settings, &recording, &mut is_wanted);
+        }
         let chosen = chosen(flags, &policy, &settings, &recording)?;
         if !quiet {
             console.say(&chosen.aside);
@@ -48,7 +52,13 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
             let cost = cost_of(&policy, settings, &recording, &chosen.name).map_err(|no| unknown(flags, no));
             return cost.map(Explained::Cost);
         }
-        let mut monitor = Monitor::new(Arc::clone(&policy), settings);
+        let mut monitor = Monitor::new(Arc::clone(&policy), settings.clone());
+        if recording.journal.is_some() {
+            let call = at_call(&mut monitor, &recording, &chosen.name, Moment::Made, &mut |_, call| call);
+            let call = call.map_err(|no| unknown(flags, no))?;
+            let mut is_wanted = |asked: &Asked<'_>| asked.call == Some(call);
+            return of_check(flags, &policy, settings, &recording, &mut is_wanted);
+        }
         at_call(&mut monitor, &recording, &chosen.name, Moment::LastJudged, &mut |monitor, call| {
             monitor.explain(call)
         })
@@ -79,6 +89,26 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
 enum Explained {
     Proof(Box<Proof>),
     Cost(Vec<CostRow>),
+}
+
+/// The proof of the last of the wanted checks that a gate was asked for.
+fn of_check(
+    flags: &Explain,
+    policy: &Arc<Policy>,
+    settings: Settings,
+    recording: &Recording,
+    is_wanted: &mut dyn FnMut(&Asked<'_>) -> bool,
+) -> Result<Explained, FileError> {
+    let mut monitor = Monitor::new(Arc::clone(policy), settings);
+    let (kind, text) = match explain_check(&mut monitor, recording, is_wanted) {
+        Ok(Some(proof)) => return Ok(Explained::Proof(Box::new(proof))),
+        Ok(None) if recording.journal.is_none() => {
+            ("unknown_call", "a check is named by its ticket in the journal of a gate alone".to_owned())
+        }
+        Ok(None) => ("unknown_call", "there is no such check in the journal".to_owned()),
+        Err(halt) => (halt.stop.kind.name(), halt.stop.text),
+    };
+    Err(unknown(flags, NoCall { kind, text }))
 }
 
 /// What judging the call looks at, in a session that is judged with counters from its beginning.

@@ -12,7 +12,7 @@ pub use schema::Schema;
 use crate::engine::Database;
 use crate::lineage::RecordId;
 use crate::program::RelationId;
-use crate::records::{CallNumber, Graph, Record, Role, RunChange, SessionFact, Status};
+use crate::records::{CallNumber, Graph, Record, Role, RunChange, SessionFact, Status, UnseenNumber};
 use crate::value::Word;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -115,7 +115,7 @@ pub fn project(
     projected.runs = graph.runs().len();
     if target.takes(schema.tool_outcome) {
         let settled: Vec<_> =
-            settled.iter().filter_map(|&call| running(graph, target.database, call)).collect();
+            settled.iter().filter_map(|&run| running(graph, target.database, run)).collect();
         target.database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
     }
     for fact in graph.facts().iter().skip(projected.facts) {
@@ -125,40 +125,59 @@ pub fn project(
     run(schema, graph, &mut target, started);
 }
 
+/// A call that runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Run {
+    Recorded(CallNumber),
+    Unseen(UnseenNumber),
+}
+
 /// Adds the rows of calls that run.
-fn run(schema: &Schema, graph: &Graph, target: &mut Target<'_>, started: BTreeSet<CallNumber>) {
+fn run(schema: &Schema, graph: &Graph, target: &mut Target<'_>, started: BTreeSet<Run>) {
     if !target.takes(schema.tool_outcome) {
         return;
     }
-    for call in started {
-        if let Some(tuple) = running(graph, target.database, call) {
+    for run in started {
+        if let Some(tuple) = running(graph, target.database, run) {
             target.database.insert(schema.tool_outcome, &tuple);
         }
     }
 }
 
 /// The calls that began to run, or ended, with these changes.
-fn changed(graph: &Graph, changes: Range<usize>) -> (BTreeSet<CallNumber>, Vec<CallNumber>) {
+fn changed(graph: &Graph, changes: Range<usize>) -> (BTreeSet<Run>, Vec<Run>) {
     let (mut started, mut settled) = (BTreeSet::new(), Vec::new());
     for change in graph.runs().get(changes).unwrap_or_default() {
-        match *change {
-            RunChange::Started(call) => {
-                started.insert(call);
-            }
-            RunChange::Settled(call) if started.remove(&call) => {}
-            RunChange::Settled(call) => settled.push(call),
+        let (run, starts) = match *change {
+            RunChange::Started(call) => (Run::Recorded(call), true),
+            RunChange::Settled(call) => (Run::Recorded(call), false),
+            RunChange::UnseenStarted(call) => (Run::Unseen(call), true),
+            RunChange::UnseenSettled(call) => (Run::Unseen(call), false),
+        };
+        if starts {
+            started.insert(run);
+        } else if !started.remove(&run) {
+            settled.push(run);
         }
     }
     (started, settled)
 }
 
 /// The row of `ToolOutcome` for a call that runs.
-fn running(graph: &Graph, database: &mut Database, number: CallNumber) -> Option<[Word; 5]> {
-    let call = graph.calls().get(number.0 as usize)?;
-    let id = name(database, call.record)?;
-    let status = Status::Running.name();
-    let [call_id, tool, arguments, status] =
-        [&call.call_id, &call.tool, &call.arguments, status].map(|text| database.text(text));
+fn running(graph: &Graph, database: &mut Database, run: Run) -> Option<[Word; 5]> {
+    let (record, texts) = match run {
+        Run::Recorded(number) => {
+            let call = graph.calls().get(number.0 as usize)?;
+            (call.record, [call.call_id.as_str(), &call.tool, &call.arguments])
+        }
+        Run::Unseen(number) => {
+            let call = graph.unseen_run_of(number)?;
+            (call.record, [call.call_id.as_str(), &call.tool, &call.arguments])
+        }
+    };
+    let id = name(database, record)?;
+    let [call_id, tool, arguments] = texts.map(|text| database.text(text));
+    let status = database.text(Status::Running.name());
     Some([id, call_id, tool, arguments, status])
 }
 

@@ -183,6 +183,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         time::ENTRIES,
         unicode::ENTRIES,
         url::ENTRIES,
+        #[cfg(test)]
+        tests::ENTRIES,
     ];
     let mut entries: Vec<&Entry> = rooms.into_iter().flatten().collect();
     // Overloads of one name stay in the order in which they are written.

@@ -9,6 +9,7 @@ use crate::decision::{Decision, Verdict};
 use crate::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use crate::recording::journal::{Access, Ending, Question, Resource, SessionKey};
 use crate::report::json::DecisionRow;
+use crate::report::proof_json::document;
 
 /// Bytes of the longest message.
 const LONGEST: u64 = 64 << 20;
@@ -48,6 +49,7 @@ struct Message {
     session: Named,
     /// An event.
     append: Option<Box<RawValue>>,
+    unsent: Option<Unsent>,
     model_request: Option<Request>,
     check: Option<Check>,
     finish: Option<Finish>,
@@ -56,6 +58,37 @@ struct Message {
     write: Option<Touch>,
     /// `{}`
     history: Option<Nothing>,
+    explain: Option<Ticket>,
+}
+
+/// What a message asks for.
+enum Act {
+    Append(Box<RawValue>),
+    Unsent(Unsent),
+    ModelRequest(Request),
+    Check(Check),
+    Finish(Finish),
+    Confirm(Confirm),
+    Read(Touch),
+    Write(Touch),
+    History,
+    Explain(Ticket),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unsent {
+    #[serde(default)]
+    ids: Vec<String>,
+    #[serde(default)]
+    why: String,
+}
+
+/// Names a check.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ticket {
+    ticket: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -148,6 +181,8 @@ struct Answer<'a> {
     digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     check: Option<CheckRow<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -180,13 +215,14 @@ enum Done {
     Appended(Appended),
     Checked(Checked),
     History(u64, String),
+    Explained(Box<RawValue>),
     Nothing,
 }
 
 /// Answers messages, one after another, until there are no more. The tenant of all sessions is the one given.
 ///
-/// A message is an object with `session`, one of `append`, `model_request`, `check`, `finish`, `confirm`, `read`, `write`,
-/// `history`, and `id`, which comes back with the answer. An answer with `error` says that nothing was done.
+/// A message is an object with `session`, one of `append`, `unsent`, `model_request`, `check`, `finish`, `confirm`, `read`,
+/// `write`, `history`, `explain`, and `id`, which comes back with the answer. An answer with `error` says that nothing was done.
 ///
 /// # Errors
 /// Where a stream fails, or a line is longer than 64 MiB.
@@ -268,6 +304,7 @@ async fn answer(
         Ok(Done::History(events, digest)) => {
             text(&Answer { events: Some(events), digest: Some(digest), ..answer })
         }
+        Ok(Done::Explained(proof)) => text(&Answer { proof: Some(proof), ..answer }),
         Ok(Done::Checked(checked)) => text(&Answer { check: Some(row(&checked)), ..answer }),
         Err(error) => text(&Answer { error: Some(error), ..answer }),
     }
@@ -275,46 +312,71 @@ async fn answer(
 
 /// Does the one thing that a message asks for.
 async fn act(session: &GatedSession, message: Message) -> Result<Done, String> {
-    let Message { id: _, session: _, append, model_request, check, finish, confirm, read, write, history } =
-        message;
     let words = |error: GateError| error.to_string();
     let nothing = |()| Done::Nothing;
-    match (append, model_request, check, finish, confirm, read, write, history) {
-        (Some(event), None, None, None, None, None, None, None) => {
-            session.append(event.get()).await.map(Done::Appended).map_err(words)
-        }
-        (None, Some(asked), None, None, None, None, None, None) => {
+    match message.act()? {
+        Act::Append(event) => session.append(event.get()).await.map(Done::Appended).map_err(words),
+        Act::Unsent(unsent) => session.unsent(&unsent.ids, &unsent.why).await.map(nothing).map_err(words),
+        Act::ModelRequest(asked) => {
             let told = session.model_request(&asked.agent, &asked.invocation, asked.request.get());
             told.await.map(nothing).map_err(words)
         }
-        (None, None, Some(check), None, None, None, None, None) => {
-            Ok(Done::Checked(session.check(question(check)).await))
-        }
-        (None, None, None, Some(finish), None, None, None, None) => {
+        Act::Check(check) => Ok(Done::Checked(session.check(question(check)).await)),
+        Act::Finish(finish) => {
             let arguments = finish.args.as_deref().map(RawValue::get);
-            let ending = match finish.ending {
-                EndingName::Returned => Ending::Returned(finish.value.as_deref().map(|value| value.get().to_owned())),
-                EndingName::Failed => Ending::Failed,
-                EndingName::NotRun => Ending::NotRun,
-                EndingName::Pending => Ending::Pending,
-            };
-            session.finish(&finish.ticket, ending, arguments).await.map(nothing).map_err(words)
+            session.finish(&finish.ticket, ending(&finish), arguments).await.map(nothing).map_err(words)
         }
-        (None, None, None, None, Some(confirm), None, None, None) => {
+        Act::Confirm(confirm) => {
             session.confirm(&confirm.ticket, confirm.yes, None).await.map(nothing).map_err(words)
         }
-        (None, None, None, None, None, Some(read), None, None) => {
-            session.read(access(read)?).await.map(nothing).map_err(words)
-        }
-        (None, None, None, None, None, None, Some(write), None) => {
-            session.write(access(write)?).await.map(nothing).map_err(words)
-        }
-        (None, None, None, None, None, None, None, Some(Nothing {})) => {
+        Act::Read(read) => session.read(access(read)?).await.map(nothing).map_err(words),
+        Act::Write(write) => session.write(access(write)?).await.map(nothing).map_err(words),
+        Act::History => {
             session.history().await.map(|(events, digest)| Done::History(events, digest)).map_err(words)
         }
-        _ => Err("a message asks for one of `append`, `model_request`, `check`, `finish`, `confirm`, `read`, `write`, \
-                  `history`"
-            .to_owned()),
+        Act::Explain(named) => {
+            let explained = session.explain(&named.ticket).await.map_err(words)?;
+            let proof = document(explained.policy.program(), &explained.proof);
+            RawValue::from_string(proof.trim_end().to_owned())
+                .map(Done::Explained)
+                .map_err(|error| error.to_string())
+        }
+    }
+}
+
+impl Message {
+    /// The one thing that it asks for.
+    fn act(self) -> Result<Act, String> {
+        let named = [
+            self.append.map(Act::Append),
+            self.unsent.map(Act::Unsent),
+            self.model_request.map(Act::ModelRequest),
+            self.check.map(Act::Check),
+            self.finish.map(Act::Finish),
+            self.confirm.map(Act::Confirm),
+            self.read.map(Act::Read),
+            self.write.map(Act::Write),
+            self.history.map(|Nothing {}| Act::History),
+            self.explain.map(Act::Explain),
+        ];
+        let mut named = named.into_iter().flatten();
+        match (named.next(), named.next()) {
+            (Some(act), None) => Ok(act),
+            (Some(_), Some(_)) | (None, _) => {
+                Err("a message asks for one of `append`, `unsent`, `model_request`, `check`, `finish`, `confirm`, `read`, \
+                     `write`, `history`, `explain`"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+fn ending(finish: &Finish) -> Ending {
+    match finish.ending {
+        EndingName::Returned => Ending::Returned(finish.value.as_deref().map(|value| value.get().to_owned())),
+        EndingName::Failed => Ending::Failed,
+        EndingName::NotRun => Ending::NotRun,
+        EndingName::Pending => Ending::Pending,
     }
 }
 

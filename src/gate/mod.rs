@@ -3,6 +3,7 @@
 //! In: what runners tell and ask about their sessions. Out: verdicts, each given once it stands in the journal of its
 //! session. Never: decides, lets a call run after a fault, or forgets what it has acknowledged.
 
+mod explain;
 mod lines;
 mod worker;
 
@@ -14,11 +15,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::decision::Decision;
 use crate::engine::Budget;
+use crate::explain::Proof;
 use crate::gate::worker::Command;
 use crate::monitor::{Caller, Policy};
 use crate::recording::Parts;
 use crate::recording::journal::{
     Access, Confirm, Ending, Entry, Finish, JournalFault, Mode, ModelRequest, Opening, Question, SessionKey,
+    Unsent,
 };
 use crate::records::agents::Agents;
 use crate::session::SessionError;
@@ -40,6 +43,8 @@ pub enum GateError {
     Session(#[from] SessionError),
     #[error("the journal of the session is broken, and nothing in it is judged: {0}")]
     Journal(#[from] JournalFault),
+    #[error("the journal of the session is broken, and nothing in it is judged: {why}")]
+    Unfit { why: String },
     #[error("{0}")]
     Store(#[from] JournalsError),
     #[error("the event is kept and the session stops at it, later checks are denied: {why}")]
@@ -52,6 +57,11 @@ pub enum GateError {
     BrokenOff,
     #[error("the gate gave up the session: ask it for the session again")]
     Closed,
+    #[error(
+        "the check was decided by the policy `{then}`, and `{now}` decides now: export the journal and explain it with that \
+         policy"
+    )]
+    OtherPolicy { then: String, now: String },
     #[error("a gate needs {what}")]
     Missing { what: &'static str },
     #[error("the agents file cannot be read: {why}")]
@@ -291,6 +301,15 @@ pub struct Checked {
     pub may_run: bool,
 }
 
+/// Why a check was decided as it was.
+#[derive(Debug, Clone)]
+pub struct Explained {
+    /// The proof.
+    pub proof: Proof,
+    /// The policy that decided, whose rules it names.
+    pub policy: Arc<Policy>,
+}
+
 /// A session of a gate. Copies of the handle are the same session.
 #[derive(Debug, Clone)]
 pub struct GatedSession {
@@ -306,6 +325,17 @@ impl GatedSession {
     pub async fn append(&self, event: &str) -> Result<Appended, GateError> {
         let event = event.to_owned();
         self.ask(|told| Command::Append { event, told }).await?
+    }
+
+    /// Events stand here in the runner's session that the gate is never sent: what came before it was attached and is not
+    /// there any more, or what cannot be written. They count in the history that checks build on, and all that agents do
+    /// after them depends on something unknown. Ids may be empty; none at all says that nobody knows which they were, and
+    /// the history does not count them.
+    ///
+    /// # Errors
+    /// Where an event of such an id is there, or it cannot be kept.
+    pub async fn unsent(&self, ids: &[String], why: &str) -> Result<(), GateError> {
+        self.tell(Entry::Unsent(Unsent { ids: ids.to_vec(), why: why.to_owned() })).await
     }
 
     /// What a model is about to read: `{"contents": […], "config": {…}}`. The events that it then writes are computed from
@@ -372,6 +402,17 @@ impl GatedSession {
     /// Where the ticket is not known, or was used.
     pub async fn write(&self, access: Access) -> Result<(), GateError> {
         self.tell(Entry::Write(access)).await
+    }
+
+    /// Why a check was decided as it was, as of the moment of the check. The journal of the session is gone through anew, beside
+    /// the session, which stays as it is.
+    ///
+    /// # Errors
+    /// Where no check has that ticket, another policy decided it, or the journal cannot be read or is too long to be gone
+    /// through in a minute.
+    pub async fn explain(&self, ticket: &str) -> Result<Explained, GateError> {
+        let ticket = ticket.to_owned();
+        self.ask(|told| Command::Explain { ticket, told }).await?
     }
 
     /// Takes back the refusal of a session in which something ran otherwise than it was checked. For the host alone.

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use crate::decision::{Decision, Verdict};
-use crate::gate::{Appended, Checked, GateError, Shared};
+use crate::engine::StopFlag;
+use crate::gate::explain;
+use crate::gate::{Appended, Checked, Explained, GateError, Shared};
 use crate::monitor::{Monitor, Policy, Settings};
-use crate::recording::journal::{Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Word};
+use crate::recording::journal::{
+    Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Shelf, Word,
+};
 use crate::recording::{Fed, Feed, Parts, StopKind, utc};
 use crate::session::{Considered, Session, SessionError};
 
@@ -19,6 +24,7 @@ pub(crate) enum Command {
     Take { entry: Box<Entry>, told: oneshot::Sender<Result<(), GateError>> },
     Read { access: Access, told: oneshot::Sender<Result<(), GateError>> },
     Check { question: Box<Question>, told: oneshot::Sender<Checked> },
+    Explain { ticket: String, told: oneshot::Sender<Result<Explained, GateError>> },
     History { told: oneshot::Sender<Result<(u64, String), GateError>> },
 }
 
@@ -29,6 +35,10 @@ struct Live {
     session: Session,
     feed: Feed,
     head: Head,
+    /// What the journal holds of requests to models.
+    shelf: Shelf,
+    /// Ends what is worked on.
+    stop: StopFlag,
     /// What decides.
     policy: Arc<Policy>,
     /// Digest of the policy that the journal says decides.
@@ -40,11 +50,18 @@ struct Worker {
     key: SessionKey,
     /// None until it is needed, and after anything went wrong: then it is read from the journal.
     live: Option<Box<Live>>,
+    /// A journal that is being read: what comes next takes it over, so that a long one is read once.
+    coming: Option<Reading>,
+    /// When the command that is served has to be done.
+    due: Instant,
 }
+
+/// Reads a session from its journal; none where there is no journal.
+type Reading = JoinHandle<Result<Option<Box<Live>>, GateError>>;
 
 /// Serves one session until nobody holds it any more.
 pub(crate) async fn run(shared: Arc<Shared>, key: SessionKey, mut commands: mpsc::Receiver<Command>) {
-    let mut worker = Worker { shared, key, live: None };
+    let mut worker = Worker { shared, key, live: None, coming: None, due: Instant::now() };
     while let Some(command) = commands.recv().await {
         worker.serve(command).await;
     }
@@ -61,6 +78,7 @@ pub(crate) fn now() -> String {
 impl Worker {
     /// Nobody may wait any more for an answer; then it goes nowhere.
     async fn serve(&mut self, command: Command) {
+        self.due = Instant::now() + self.shared.deadline;
         match command {
             Command::Append { event, told } => {
                 let _nobody_waits = told.send(self.append(event).await);
@@ -70,6 +88,13 @@ impl Worker {
             }
             Command::Read { access, told } => {
                 let _nobody_waits = told.send(self.read(access).await);
+            }
+            Command::Explain { ticket, told } => {
+                let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
+                // Beside the session, which goes on.
+                tokio::spawn(async move {
+                    let _nobody_waits = told.send(explain::explain(&shared, key, ticket).await);
+                });
             }
             Command::History { told } => {
                 let history = self.with(|live| live.session.history()).await;
@@ -103,7 +128,9 @@ impl Worker {
     async fn take(&mut self, entry: Entry) -> Result<(), GateError> {
         let (entry, taken) = self
             .with(move |live| {
-                let taken = live.session.take(&mut live.monitor, &entry);
+                let taken = live.take(&entry);
+                // Short requests are written on the thread that may block, since they are read for it.
+                let entry = if taken.is_ok() { live.shelf.short(entry) } else { entry };
                 (entry, taken)
             })
             .await?;
@@ -179,8 +206,10 @@ impl Worker {
         Ok(Checked { decision, ticket: answer.ticket, policy: answer.policy, may_run })
     }
 
-    /// Denies a check that could not be judged. The session is read again, so that nothing of the attempt stays.
+    /// Denies a check that could not be judged. The session is read again, so that nothing of the attempt stays. That may
+    /// take as long again; a denial that cannot be kept by then is given all the same.
     async fn deny(&mut self, question: &Question, error: &GateError) -> Checked {
+        self.due = Instant::now() + self.shared.deadline;
         let fault = error.to_string();
         let kept = async {
             let (ticket, advises) =
@@ -235,15 +264,15 @@ impl Worker {
     /// Keeps an entry that the session has taken in. Where that fails, the session is read again from what is kept.
     async fn keep(&mut self, entry: Entry) -> Result<(), GateError> {
         let Some(live) = &mut self.live else { return Err(GateError::BrokenOff) };
-        let kept = add(&self.shared, &self.key, &mut live.head, entry).await;
+        let kept = add(&self.shared, &self.key, &mut live.head, entry, self.due).await;
         if kept.is_err() {
             self.live = None;
         }
         kept
     }
 
-    /// Works on the session, on a thread that may block. Work that takes too long is left to itself: the session is read
-    /// again for what comes next.
+    /// Works on the session, on a thread that may block. Work that takes too long is stopped: the session is read again for
+    /// what comes next.
     async fn with<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Live) -> T + Send + 'static,
@@ -252,29 +281,35 @@ impl Worker {
             Some(live) => live,
             None => self.load().await?,
         };
+        let stop = live.stop.clone();
         let job = tokio::task::spawn_blocking(move || {
             let result = work(&mut live);
             (live, result)
         });
-        let limit = self.shared.deadline;
-        match timeout(limit, job).await {
+        match timeout_at(self.due, job).await {
             Ok(Ok((live, result))) => {
                 self.live = Some(live);
                 Ok(result)
             }
             Ok(Err(_)) => Err(GateError::BrokenOff),
-            Err(_) => Err(GateError::Deadline { limit }),
+            Err(_) => {
+                stop.raise();
+                Err(GateError::Deadline { limit: self.shared.deadline })
+            }
         }
     }
 
     /// Reads the session from its journal, or opens it.
-    async fn load(&self) -> Result<Box<Live>, GateError> {
-        let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
-        let restored = tokio::task::spawn_blocking(move || {
-            let lines = shared.store.lines(&key)?;
-            Live::restore(&shared.policy(), &lines)
-        });
-        if let Some(live) = restored.await.map_err(|_| GateError::BrokenOff)?? {
+    async fn load(&mut self) -> Result<Box<Live>, GateError> {
+        let mut reading = match self.coming.take() {
+            Some(reading) => reading,
+            None => self.read_journal(),
+        };
+        let Ok(restored) = timeout_at(self.due, &mut reading).await else {
+            self.coming = Some(reading);
+            return Err(GateError::Deadline { limit: self.shared.deadline });
+        };
+        if let Some(live) = restored.map_err(|_| GateError::BrokenOff)?? {
             return Ok(live);
         }
         let policy = self.shared.policy();
@@ -285,23 +320,37 @@ impl Worker {
             ..self.shared.opening.clone()
         };
         let mut live = Live::open(policy, &opening)?;
-        add(&self.shared, &self.key, &mut live.head, Entry::Open(opening)).await?;
+        add(&self.shared, &self.key, &mut live.head, Entry::Open(opening), self.due).await?;
         Ok(live)
+    }
+
+    fn read_journal(&self) -> Reading {
+        let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
+        tokio::task::spawn_blocking(move || {
+            let lines = shared.store.lines(&key)?;
+            Live::restore(&shared.policy(), &lines)
+        })
     }
 }
 
-/// Writes an entry, and waits until it is kept.
-async fn add(shared: &Shared, key: &SessionKey, head: &mut Head, entry: Entry) -> Result<(), GateError> {
-    let mut next = head.clone();
-    let line = next.write(entry)?;
+/// Writes an entry, and waits until it is kept. Where that fails or takes too long, nobody knows whether it is.
+async fn add(
+    shared: &Shared,
+    key: &SessionKey,
+    head: &mut Head,
+    entry: Entry,
+    due: Instant,
+) -> Result<(), GateError> {
+    let number = head.lines;
+    let line = head.write(entry)?;
     let (told, kept) = oneshot::channel();
     let done = Box::new(move |result| {
         let _nobody_waits = told.send(result);
     });
-    shared.store.append(key, head.lines, line, done);
-    kept.await.map_err(|_| GateError::BrokenOff)??;
-    *head = next;
-    Ok(())
+    shared.store.append(key, number, line, done);
+    let limit = shared.deadline;
+    let kept = timeout_at(due, kept).await.map_err(|_| GateError::Deadline { limit })?;
+    Ok(kept.map_err(|_| GateError::BrokenOff)??)
 }
 
 fn denied(error: &GateError) -> Checked {
@@ -318,12 +367,23 @@ fn secret() -> Result<String, GateError> {
 
 impl Live {
     fn open(policy: Arc<Policy>, opening: &Opening) -> Result<Box<Self>, GateError> {
-        let mut monitor = Monitor::new(Arc::clone(&policy), Settings::default());
+        let stop = StopFlag::default();
+        let settings = Settings { stop: Some(stop.clone()), ..Settings::default() };
+        let mut monitor = Monitor::new(Arc::clone(&policy), settings);
         let session = Session::open(&mut monitor, opening)?;
         let parts = if opening.full_parts { Parts::Full } else { Parts::Supported };
         let feed = Feed::new(parts, &opening.key.session);
         let served = opening.policy.clone();
-        Ok(Box::new(Self { monitor, session, feed, head: Head::default(), policy, served }))
+        Ok(Box::new(Self {
+            monitor,
+            session,
+            feed,
+            head: Head::default(),
+            shelf: Shelf::default(),
+            stop,
+            policy,
+            served,
+        }))
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
@@ -340,6 +400,7 @@ impl Live {
         }
         if let Some(live) = &mut live {
             live.head = head;
+            live.shelf.close();
         }
         Ok(live)
     }
@@ -359,15 +420,27 @@ impl Live {
                 self.session.settle_fault(&mut self.monitor, &question, &answer);
             }
             Entry::Policy(digest) => self.served = digest,
-            entry => self.session.take(&mut self.monitor, &entry)?,
+            entry => {
+                let whole =
+                    self.shelf.whole(entry).map_err(|error| GateError::Unfit { why: error.to_string() })?;
+                self.take(&whole)?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes in what is neither an opening nor an event nor a check.
+    fn take(&mut self, entry: &Entry) -> Result<(), GateError> {
+        if let Entry::Unsent(unsent) = entry {
+            self.feed.unsent(&unsent.ids).map_err(|stop| GateError::Conflict { why: stop.text })?;
+        }
+        Ok(self.session.take(&mut self.monitor, entry)?)
     }
 
     fn append(&mut self, event: &str) -> Result<Appended, GateError> {
         match self.feed.take(event) {
             Ok(Fed::Known) => return Ok(Appended::Known),
-            Ok(Fed::New(event)) => self.session.append(&mut self.monitor, event),
+            Ok(Fed::New(event)) => self.session.append(&mut self.monitor, &event),
             Err(stop) if stop.kind == StopKind::ConflictingEvent => {
                 return Err(GateError::Conflict { why: stop.text });
             }
@@ -377,5 +450,53 @@ impl Live {
             Some(stop) => Err(GateError::Stopped { why: stop.text.clone() }),
             None => Ok(Appended::New),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gate::Gate;
+    use crate::monitor::Caller;
+    use crate::program::{NoIncludes, check};
+    use crate::store::Journals;
+
+    /// A functor that panics on one text.
+    const FRAGILE: &str = r#"
+IsAuthorized(i) :- Actions(i, _).
+Unauthorized(i) :- Actions(i, $CallTool(tool, _)), @panics(tool) = 1.
+"#;
+
+    #[test]
+    fn a_panic_denies_its_check_and_no_other() {
+        let program = check(&[("p.dl".to_owned(), FRAGILE.to_owned())], &mut NoIncludes).unwrap();
+        let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
+        let store = Journals::memory();
+        let gate = Gate::builder().policy(Arc::new(Policy::new(program))).store(store.clone()).caller(caller);
+        let gate = gate.deadline(std::time::Duration::from_secs(120)).build().unwrap();
+        let key = SessionKey { session: "s".to_owned(), ..SessionKey::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let session = gate.session(key.clone());
+            for (id, tool, may_run) in
+                [("a", "fine", true), ("b", "now", false), ("c", "fine", true), ("d", "now", false)]
+            {
+                let part = format!(r#"{{"functionCall":{{"id":"{id}","name":"{tool}","args":{{}}}}}}"#);
+                let event = format!(r#"{{"id":"{id}","author":"bot","content":{{"parts":[{part}]}}}}"#);
+                session.append(&event).await.unwrap();
+                let (events, digest) = session.history().await.unwrap();
+                let (call_id, tool, agent) = (id.to_owned(), tool.to_owned(), "bot".to_owned());
+                let arguments = "{}".to_owned();
+                let question =
+                    Question { call_id, tool, arguments, agent, events, digest, ..Question::default() };
+                let checked = session.check(question).await;
+                assert_eq!((checked.may_run, checked.ticket.is_empty()), (may_run, false), "{checked:?}");
+                let why = checked.decision.reasons.first().map_or("", |reason| reason.text.as_str());
+                assert_eq!(why.contains("broke off"), !may_run, "{why}");
+            }
+        });
+        let lines = store.lines(&key).unwrap();
+        let text = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
+        assert_eq!((lines.len(), text("broke off"), text(r#""verdict":"allow""#)), (9, 2, 2));
     }
 }

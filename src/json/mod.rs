@@ -16,7 +16,7 @@ pub(crate) use reader::{Reader, plain_length};
 pub const MAX_DEPTH: usize = 128;
 
 /// A JSON value with numbers as text and objects in the order of the text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Json {
     /// `null`
     Null,

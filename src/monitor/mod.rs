@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Question, Roots, Subject, Verdict};
-use crate::engine::{Agendas, Budget, Costs, Engine, EvalError, Hosted};
+use crate::engine::{Agendas, Budget, Costs, Engine, EvalError, Hosted, StopFlag};
 use crate::explain::{self, Proof};
 use crate::facts::{Asked, Message, Schema};
 use crate::lineage::RecordId;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub parts: Parts,
     /// What the host states about its agents.
     pub agents: Arc<Agents>,
+    /// Ends every check, once raised; none where nobody waits for an answer.
+    pub stop: Option<StopFlag>,
 }
 
 /// What is asked for.
@@ -210,9 +212,10 @@ impl Monitor {
         &self.policy.program
     }
 
-    /// Begins again without records, with other settings.
+    /// Begins again without records, with other settings. Whoever may stop its work still may.
     pub fn restart(&mut self, settings: Settings) {
-        *self = Self::new(Arc::clone(&self.policy), settings);
+        let stop = settings.stop.or_else(|| self.settings.stop.clone());
+        *self = Self::new(Arc::clone(&self.policy), Settings { stop, ..settings });
     }
 
     /// Lets another policy decide from here on. The session stays.
@@ -258,17 +261,7 @@ impl Monitor {
 
     /// Judges a call as a gate was asked about it. Nothing of the session changes.
     pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
-        let check = Check {
-            current: Current::Recorded(call.current),
-            asking: vec![Asking {
-                asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
-                metadata: call.metadata,
-                record: call.record,
-            }],
-            questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
-            clock: Some(call.clock).filter(|clock| !clock.is_empty()),
-        };
-        let decision = self.judging().decide(&check).into_iter().next();
+        let decision = self.judging().decide(&check_of_gated(call)).into_iter().next();
         decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
     }
 
@@ -337,6 +330,11 @@ impl Monitor {
         judging.explain(&check_of(call), &call.current, subject)
     }
 
+    /// Why a call that a gate was asked about is decided as it is, as of now. Nothing of the session changes.
+    pub fn explain_gated(&mut self, call: &GatedCall<'_>, subject: explain::Subject) -> Proof {
+        self.judging().explain(&check_of_gated(call), call.current, subject)
+    }
+
     fn judging(&mut self) -> Judging<'_> {
         let Self { policy, settings, graph, model } = self;
         Judging { policy, settings, graph, model }
@@ -345,6 +343,19 @@ impl Monitor {
     fn split(&mut self, number: CallNumber) -> (Option<&ProposedCall>, Judging<'_>) {
         let judging = self.judging();
         (judging.graph.calls().get(number.0 as usize), judging)
+    }
+}
+
+fn check_of_gated<'a>(call: &'a GatedCall<'_>) -> Check<'a> {
+    Check {
+        current: Current::Recorded(call.current),
+        asking: vec![Asking {
+            asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
+            metadata: call.metadata,
+            record: call.record,
+        }],
+        questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
+        clock: Some(call.clock).filter(|clock| !clock.is_empty()),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::json::Json;
 
 /// One event of a session. Absent, null and empty schema keys are the same.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Event {
     /// Its number in the file, from 0 (partial and repeated events count).
     pub index: usize,
@@ -105,7 +105,7 @@ pub enum Author {
 }
 
 /// One part of an event's content.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Part {
     /// What it is.
     pub kind: PartKind,
@@ -121,7 +121,7 @@ pub struct Part {
 }
 
 /// What a further field of a part holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FieldValue {
     /// As written.
     Plain(Json),
@@ -134,7 +134,7 @@ pub enum FieldValue {
 }
 
 /// What a part is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub enum PartKind {
     /// `text`
     Text(String),
@@ -185,7 +185,7 @@ pub enum PartKind {
 }
 
 /// `actions` of an event.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Actions {
     /// `stateDelta`, key and value as written, in order.
     pub state_delta: Vec<(String, Json)>,
@@ -211,7 +211,7 @@ pub struct Actions {
 }
 
 /// One entry of `requestedToolConfirmations`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct ToolConfirmation {
     /// `hint`; may be empty.
     pub hint: String,
@@ -220,7 +220,7 @@ pub struct ToolConfirmation {
 }
 
 /// `actions.compaction`
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Compaction {
     /// `startTimestamp` as RFC 3339, like [`Event::time`].
     pub start: String,

@@ -221,21 +221,6 @@ impl Reading {
         self.manner.dialect = dialect;
     }
 
-    /// The last event.
-    pub(crate) fn newest(&self) -> Option<&Event> {
-        self.events.last()
-    }
-
-    /// How many events there are.
-    pub(crate) fn count(&self) -> usize {
-        self.events.len()
-    }
-
-    /// How many partial and repeated ones were left out.
-    pub(crate) fn left_out(&self) -> usize {
-        self.partial + self.repeated
-    }
-
     /// Makes room for so many events, of which there may be fewer.
     pub(crate) fn expect(&mut self, events: usize) {
         // An event takes far more room than its place in a file, which may hold anything.
@@ -265,6 +250,14 @@ impl Reading {
 
     /// Takes in one event, the `index`th of its session.
     pub(crate) fn take(&mut self, json: &Json, index: usize) -> Result<(), Wrong> {
+        match self.next(json, index)? {
+            Some(event) => self.keep(event),
+            None => Ok(()),
+        }
+    }
+
+    /// The same without keeping it; none for a partial event.
+    pub(crate) fn next(&mut self, json: &Json, index: usize) -> Result<Option<Event>, Wrong> {
         mixed::check(json, self.manner.dialect)?;
         self.of_session(json)?;
         let json = match self.manner.dialect {
@@ -275,18 +268,31 @@ impl Reading {
         if adk::is_partial(&json) || self.early && early::is_partial(&json) {
             self.partial += 1;
             self.hidden.extend(hidden::calls_of(&json));
-            return Ok(());
+            return Ok(None);
         }
         let event = adk::event(&json, index, self.manner, &mut self.ignored)?;
-        self.settle(event)
+        self.revealed(&event)?;
+        Ok(Some(event))
     }
 
     /// Sees what an event says about those before it, and keeps it.
     pub(crate) fn settle(&mut self, event: Event) -> Result<(), Wrong> {
-        if !self.hidden.is_empty() {
-            hidden::reveal(&mut self.hidden, &event)?;
-        }
+        self.revealed(&event)?;
         self.keep(event)
+    }
+
+    fn revealed(&mut self, event: &Event) -> Result<(), Wrong> {
+        if self.hidden.is_empty() { Ok(()) } else { hidden::reveal(&mut self.hidden, event) }
+    }
+
+    /// Notes that an event which is there already came again.
+    pub(crate) fn note_repeated(&mut self) {
+        self.repeated += 1;
+    }
+
+    /// Takes these as the events that were read.
+    pub(crate) fn with_events(self, events: Vec<Event>) -> Self {
+        Self { events, ..self }
     }
 
     /// Refuses an event of another session than those before it.

@@ -132,7 +132,8 @@ impl Graph {
         self.notice_peer(&scene);
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
             let span = (compaction.start.as_str(), compaction.end.as_str());
-            let sources = self.sight.replace(span, scene.branch, scene.scope);
+            let unsent = self.sight.unsent().into_iter();
+            let sources: Vec<_> = unsent.chain(self.sight.replace(span, scene.branch, scene.scope)).collect();
             scene.summary = self.trail.extend(ContextId::EMPTY, &sources);
         }
         for draft in drafts {

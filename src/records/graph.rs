@@ -92,6 +92,10 @@ pub struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNumber(pub u32);
 
+/// A call that a gate let run and that is in no event, by its number among those, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnseenNumber(pub u32);
+
 /// That a call began to run, or does not run any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunChange {
@@ -99,6 +103,10 @@ pub enum RunChange {
     Started(CallNumber),
     /// It has an answer that is not pending.
     Settled(CallNumber),
+    /// One that is in no event was allowed, and runs from now on.
+    UnseenStarted(UnseenNumber),
+    /// It failed, or did not run.
+    UnseenSettled(UnseenNumber),
 }
 
 /// A call that a model proposed.

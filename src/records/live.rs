@@ -16,8 +16,11 @@ use crate::records::Graph;
 use crate::records::Role;
 use crate::records::SessionFact;
 use crate::records::Status;
+use crate::records::Text;
+use crate::records::UnseenNumber;
 use crate::records::answer::Shows;
 use crate::records::approval::Counted;
+use crate::records::graph::RunChange;
 use crate::records::notices::quoted;
 use crate::records::pair::CallIndex;
 use crate::records::state::Known;
@@ -69,6 +72,19 @@ pub struct Unseen<'a> {
     pub time: &'a str,
 }
 
+/// A call that a gate let run and that is in no event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnseenRun {
+    /// The record that stands for what it was computed from.
+    pub record: RecordId,
+    /// Its id; may be empty.
+    pub call_id: Text,
+    /// The tool.
+    pub tool: Text,
+    /// The arguments that were checked, as ordinary JSON.
+    pub arguments: Text,
+}
+
 /// What is known of the checks of one call.
 #[derive(Debug, Clone, Default)]
 struct Gate {
@@ -90,6 +106,8 @@ pub(crate) struct Ledger {
     gates: BTreeMap<CallNumber, Gate>,
     /// Answers that are the gate's own denials, which tell nothing from outside, and those that were told already.
     quiet: BTreeSet<RecordId>,
+    /// Calls that were let run and are in no event.
+    unseen: Vec<UnseenRun>,
 }
 
 impl Graph {
@@ -317,15 +335,46 @@ impl Graph {
         Arc::from([record])
     }
 
-    /// Notes that a call which is in no event runs. Nothing tells its answer, so it does so to the end of the session.
-    pub fn start_unseen(&mut self, record: RecordId, unseen: &Unseen<'_>, arguments: &str) {
-        self.facts.push(SessionFact::ToolOutcome {
-            record,
-            call_id: unseen.call_id.into(),
-            tool: unseen.tool.into(),
-            arguments: arguments.into(),
-            status: Status::Running,
-        });
+    /// Notes that a call which is in no event runs. No answer will be told to be its own, so it does until its runner says
+    /// that it failed or did not run: one that returned counts on, for rules that let a thing happen once.
+    pub fn start_unseen(
+        &mut self,
+        record: RecordId,
+        unseen: &Unseen<'_>,
+        arguments: &str,
+    ) -> Option<UnseenNumber> {
+        let ledger = self.ledger.as_mut()?;
+        let number = UnseenNumber(u32::try_from(ledger.unseen.len()).ok()?);
+        let (call_id, tool, arguments) = (unseen.call_id.into(), unseen.tool.into(), arguments.into());
+        ledger.unseen.push(UnseenRun { record, call_id, tool, arguments });
+        self.runs.push(RunChange::UnseenStarted(number));
+        Some(number)
+    }
+
+    /// Notes how such a call ended. One that failed has a row that says so.
+    pub fn end_unseen(&mut self, number: UnseenNumber, ending: &Ending) {
+        let Some(run) = self.unseen_run_of(number).cloned() else { return };
+        match ending {
+            Ending::Returned(_) | Ending::Pending | Ending::Violated => return,
+            Ending::NotRun => {}
+            Ending::Failed => {
+                let UnseenRun { record, call_id, tool, arguments } = run;
+                self.facts.push(SessionFact::ToolOutcome {
+                    record,
+                    call_id,
+                    tool,
+                    arguments,
+                    status: Status::Error,
+                });
+            }
+        }
+        self.runs.push(RunChange::UnseenSettled(number));
+    }
+
+    /// A call that was let run and is in no event.
+    #[must_use]
+    pub fn unseen_run_of(&self, number: UnseenNumber) -> Option<&UnseenRun> {
+        self.ledger.as_ref()?.unseen.get(number.0 as usize)
     }
 
     /// Says something that a person should look at.
@@ -491,8 +540,17 @@ mod tests {
         let current = graph.unseen_call(&unseen);
         assert_eq!((&*current, inputs(&graph, 2)), (&[RecordId(2)][..], vec![0, 1]));
         assert!(graph.records()[2].contents.contains(UNATTRIBUTED));
-        graph.start_unseen(RecordId(2), &unseen, "{}");
-        assert_eq!(outcomes(&graph).0, ["2 f running"]);
+        let first = graph.start_unseen(RecordId(2), &unseen, "{}").unwrap();
+        let second = graph.start_unseen(RecordId(2), &unseen, "{}").unwrap();
+        for ending in [Ending::Pending, Ending::Returned(None), Ending::Violated, Ending::NotRun] {
+            graph.end_unseen(first, &ending);
+        }
+        assert_eq!(outcomes(&graph).0, [""; 0]);
+        graph.end_unseen(second, &Ending::Failed);
+        assert_eq!(outcomes(&graph).0, ["2 f error"]);
+        let settled = RunChange::UnseenSettled;
+        let started = RunChange::UnseenStarted;
+        assert_eq!(graph.runs(), [started(first), started(second), settled(first), settled(second)]);
         // It is shown to nobody.
         graph.extend(&list[2]).unwrap();
         assert_eq!(inputs(&graph, 3), [0, 1]);

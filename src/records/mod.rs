@@ -27,13 +27,14 @@ mod respond;
 mod secret;
 mod server;
 mod state;
+mod unsent;
 mod values;
 mod visible;
 
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    RunChange, SessionFact, Status, Text,
+    RunChange, SessionFact, Status, Text, UnseenNumber,
 };
 
 use crate::lineage::ContextId;

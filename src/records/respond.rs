@@ -36,7 +36,7 @@ impl Graph {
             (Some(index), Purpose::Tool | Purpose::Input) => {
                 (self.inputs_of_answer(scene, index, answer.name), Shown::Everyone)
             }
-            (None, Purpose::Tool | Purpose::Input) => (ContextId::EMPTY, Shown::Everyone),
+            (None, Purpose::Tool | Purpose::Input) => (self.behind_unsent(ContextId::EMPTY), Shown::Everyone),
             (Some(index), Purpose::Confirmation | Purpose::Credential) => {
                 (self.answering(scene, index), Shown::Nobody)
             }
@@ -86,7 +86,7 @@ impl Graph {
             let unseen = self.unseen_run(scene, name, &id);
             inputs = self.trail.extend(inputs, &[unseen]);
         }
-        inputs
+        self.behind_unsent(inputs)
     }
 
     fn unmatched_answer(&mut self, scene: &Scene<'_>, record: RecordId, answer: &Answer<'_>) {

@@ -69,6 +69,8 @@ pub(crate) struct Entry {
     pub(crate) starts_turn: bool,
     /// The event with the first call that it answers as a person.
     pub(crate) goes_on_with: Option<Moment>,
+    /// Whether every viewer sees it, whatever is rewound.
+    everywhere: bool,
     alive: bool,
     replaced_by: Option<usize>,
 }
@@ -89,6 +91,7 @@ impl Entry {
             rewinds_to: None,
             starts_turn: false,
             goes_on_with: None,
+            everywhere: false,
             alive: true,
             replaced_by: None,
         }
@@ -144,6 +147,8 @@ pub(crate) struct Sight {
     any_rewind: bool,
     /// What the last compaction replaced: the next one may have been shown it again.
     last_replaced: Vec<usize>,
+    /// The newest record that stands for events which were never sent.
+    unsent: Option<RecordId>,
 }
 
 impl Sight {
@@ -239,7 +244,8 @@ impl Sight {
 
     fn opened(&self, trail: &mut Trail, scope: Name) -> View {
         let call = self.scopes.get(&scope).and_then(|scope| scope.call);
-        let context = trail.extend(ContextId::EMPTY, call.as_slice());
+        let first: Vec<_> = self.unsent.into_iter().chain(call).collect();
+        let context = trail.extend(ContextId::EMPTY, &first);
         View { context, upto: self.entries.len(), epoch: self.epoch, thinkers: BTreeSet::new() }
     }
 
@@ -296,7 +302,8 @@ impl Sight {
 
     fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
         let own = (entry.branch, entry.scope, entry.inner);
-        std::iter::once(&own).chain(&entry.answers).any(|&place| self.sees_place(viewer, place))
+        entry.everywhere
+            || std::iter::once(&own).chain(&entry.answers).any(|&place| self.sees_place(viewer, place))
     }
 
     fn sees_place(&self, viewer: Viewer, (of, scope, inner): (Name, Name, bool)) -> bool {
@@ -313,6 +320,22 @@ impl Sight {
     /// Whether an event lies inside a run on a branch of its own.
     pub(crate) fn is_inner(&self, moment: Moment) -> bool {
         self.entries.get(moment.0).is_some_and(|entry| entry.inner)
+    }
+
+    /// Adds the newest record, which stands for events that were never sent: every viewer sees it from here on.
+    pub(crate) fn append_unsent(&mut self, record: RecordId) {
+        if let Some(newest) = self.shown.last_mut() {
+            *newest = Shown::Everyone;
+        }
+        let entry = Entry { everywhere: true, ..Entry::new(record.0..record.0.saturating_add(1)) };
+        self.alive.push(self.entries.len());
+        self.entries.push(entry);
+        self.unsent = Some(record);
+    }
+
+    /// The newest record that stands for events which were never sent.
+    pub(crate) fn unsent(&self) -> Option<RecordId> {
+        self.unsent
     }
 
     /// Adds an event whose records have been added.
@@ -376,8 +399,8 @@ impl Sight {
         self.any_rewind = true;
         let mut undone_from = None;
         for (i, entry) in self.entries.iter_mut().enumerate().rev() {
-            entry.alive = undone_from.is_none_or(|from| i < from);
-            if entry.alive {
+            entry.alive = entry.everywhere || undone_from.is_none_or(|from| i < from);
+            if entry.alive && !entry.everywhere {
                 undone_from = entry.rewinds_to.map(|target| target.0);
             }
         }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::decision::Decision;
+use crate::explain::Proof;
 use crate::monitor::Monitor;
-use crate::recording::journal::{Answer, Entry, Kept, Question, Step};
+use crate::recording::journal::{Answer, Entry, Kept, Question, Shelf, Step};
 use crate::recording::{Notice, Recording, Stop, StopKind};
 use crate::records::{CallNumber, CallOutcome};
 use crate::replay::{CallReport, Halt, Turn};
-use crate::session::{Considered, Session, SessionError};
+use crate::session::{Considered, Session};
 
 /// A check of a journal, judged again.
 #[derive(Debug)]
@@ -34,6 +35,22 @@ pub(crate) enum Seen<'a> {
     Judged(Check<'a>),
 }
 
+/// A check of a journal, for those who choose among them.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// What was asked.
+    pub question: &'a Question,
+    /// What the gate answered; its ticket names the check.
+    pub answer: &'a Answer,
+    /// The recorded call that it is about, where there is one.
+    pub call: Option<CallNumber>,
+}
+
+/// The way through a journal: what is done at each check.
+trait Way {
+    fn check(&mut self, session: &mut Session, monitor: &mut Monitor, asked: (&Question, &Answer));
+}
+
 /// Feeds a journal to the monitor, which begins again as the opening says. What was answered decides what ran; the decisions
 /// are those of the monitor's policy.
 pub(crate) fn go(
@@ -42,10 +59,14 @@ pub(crate) fn go(
     kept: &Kept,
     visit: &mut dyn FnMut(&mut Monitor, Seen<'_>),
 ) -> Result<(), Halt> {
-    let halt = |error: &SessionError, taken: usize| Halt { stop: unfit(error), taken };
-    let mut session = Session::open(monitor, &kept.opening).map_err(|error| halt(&error, 0))?;
+    along(monitor, recording, kept, &mut Judge { visit })
+}
+
+fn along(monitor: &mut Monitor, recording: &Recording, kept: &Kept, way: &mut dyn Way) -> Result<(), Halt> {
+    let mut session = Session::open(monitor, &kept.opening).map_err(|error| unfit(&error, 0))?;
     let mut taken = 0;
     let mut stopped = None;
+    let mut shelf = Shelf::default();
     for step in &kept.steps {
         match step {
             Step::Event(number) => {
@@ -59,34 +80,91 @@ pub(crate) fn go(
                 stopped.get_or_insert_with(|| Halt { stop: stop.clone(), taken });
             }
             Step::Entry(Entry::Check(question, answer)) => {
-                check(&mut session, monitor, (question, answer), visit);
+                way.check(&mut session, monitor, (question, answer));
             }
-            Step::Entry(entry) => session.take(monitor, entry).map_err(|error| halt(&error, taken))?,
+            Step::Entry(Entry::Shown(shown)) => {
+                let whole = shelf.whole(Entry::Shown(shown.clone())).map_err(|error| unfit(&error, taken))?;
+                session.take(monitor, &whole).map_err(|error| unfit(&error, taken))?;
+            }
+            Step::Entry(entry) => session.take(monitor, entry).map_err(|error| unfit(&error, taken))?,
         }
     }
     let stopped = stopped.or_else(|| session.stopped().map(|stop| Halt { stop: stop.clone(), taken }));
     stopped.map_or(Ok(()), Err)
 }
 
-fn check(
-    session: &mut Session,
+/// Judges every check again.
+struct Judge<'v> {
+    visit: &'v mut dyn FnMut(&mut Monitor, Seen<'_>),
+}
+
+impl Way for Judge<'_> {
+    fn check(
+        &mut self,
+        session: &mut Session,
+        monitor: &mut Monitor,
+        (question, answer): (&Question, &Answer),
+    ) {
+        let visit = &mut self.visit;
+        if !answer.fault.is_empty() {
+            session.settle_fault(monitor, question, answer);
+            let decision = Decision::fault(answer.fault.clone());
+            visit(monitor, Seen::Judged(Check { question, answer, considered: None, decision }));
+            return;
+        }
+        let considered = session.consider(monitor, question);
+        if let Some(call) = considered.call() {
+            visit(monitor, Seen::Coming(call));
+        }
+        let decision = session.judge(monitor, &considered, question);
+        session.settle(monitor, &considered, question, answer);
+        visit(monitor, Seen::Judged(Check { question, answer, considered: Some(&considered), decision }));
+    }
+}
+
+/// Explains the checks that are wanted, and judges none.
+struct Explain<'w> {
+    wanted: &'w mut dyn FnMut(&Asked<'_>) -> bool,
+    proof: Option<Proof>,
+}
+
+impl Way for Explain<'_> {
+    fn check(
+        &mut self,
+        session: &mut Session,
+        monitor: &mut Monitor,
+        (question, answer): (&Question, &Answer),
+    ) {
+        if !answer.fault.is_empty() {
+            let call = session.denied_call(monitor, question);
+            if (self.wanted)(&Asked { question, answer, call }) {
+                self.proof = Some(session.explain_fault(monitor, call, question, &answer.fault));
+            }
+            session.settle_fault(monitor, question, answer);
+            return;
+        }
+        let considered = session.consider(monitor, question);
+        if (self.wanted)(&Asked { question, answer, call: considered.call() }) {
+            self.proof = Some(session.explain(monitor, &considered, question));
+        }
+        session.settle(monitor, &considered, question, answer);
+    }
+}
+
+/// Why the last of the wanted checks is decided as it is; none where none is wanted.
+pub(crate) fn explain(
     monitor: &mut Monitor,
-    (question, answer): (&Question, &Answer),
-    visit: &mut dyn FnMut(&mut Monitor, Seen<'_>),
-) {
-    if !answer.fault.is_empty() {
-        session.settle_fault(monitor, question, answer);
-        let decision = Decision::fault(answer.fault.clone());
-        visit(monitor, Seen::Judged(Check { question, answer, considered: None, decision }));
-        return;
+    recording: &Recording,
+    kept: &Kept,
+    wanted: &mut dyn FnMut(&Asked<'_>) -> bool,
+) -> Result<Option<Proof>, Halt> {
+    let mut way = Explain { wanted, proof: None };
+    let end = along(monitor, recording, kept, &mut way);
+    match (way.proof, end) {
+        (Some(proof), _) => Ok(Some(proof)),
+        (None, Ok(())) => Ok(None),
+        (None, Err(halt)) => Err(halt),
     }
-    let considered = session.consider(monitor, question);
-    if let Some(call) = considered.call() {
-        visit(monitor, Seen::Coming(call));
-    }
-    let decision = session.judge(monitor, &considered, question);
-    session.settle(monitor, &considered, question, answer);
-    visit(monitor, Seen::Judged(Check { question, answer, considered: Some(&considered), decision }));
 }
 
 /// The same, told as the turns of recorded calls.
@@ -179,7 +257,8 @@ fn row(monitor: &Monitor, check: &Check<'_>) -> CallReport {
 }
 
 /// An entry that does not fit the ones before it: no gate writes one.
-fn unfit(error: &SessionError) -> Stop {
+fn unfit(error: &impl std::fmt::Display, taken: usize) -> Halt {
     let text = format!("an entry of the journal does not fit: {error}");
-    Stop { kind: StopKind::BrokenJournal, event: None, event_id: String::new(), part: None, text }
+    let stop = Stop { kind: StopKind::BrokenJournal, event: None, event_id: String::new(), part: None, text };
+    Halt { stop, taken }
 }

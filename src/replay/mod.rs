@@ -4,9 +4,12 @@
 
 mod journal;
 
+pub use journal::Asked;
+
 use std::sync::Arc;
 
 use crate::decision::Decision;
+use crate::explain::Proof;
 use crate::json::Json;
 use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::journal::Kept;
@@ -121,6 +124,22 @@ pub fn walk(
     }
     let taken = recording.events.len();
     recording.stop.clone().map_or(Ok(()), |stop| Err(Halt { stop, taken }))
+}
+
+/// Why the last of the wanted checks of a journal is decided as it is, by the monitor's policy, as of the moment of the check;
+/// none where none is wanted, or no gate wrote the recording.
+///
+/// # Errors
+/// Where the session stops and none was met before.
+pub fn explain_check(
+    monitor: &mut Monitor,
+    recording: &Recording,
+    wanted: &mut dyn FnMut(&Asked<'_>) -> bool,
+) -> Result<Option<Proof>, Halt> {
+    match &recording.journal {
+        Some(kept) => journal::explain(monitor, recording, kept, wanted),
+        None => Ok(None),
+    }
 }
 
 /// Replays one recording: one row for each call, with its last decision.

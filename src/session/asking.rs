@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Verdict};
+use crate::explain::{Proof, Subject};
 use crate::json::{self, Json};
 use crate::lineage::RecordId;
 use crate::monitor::{GatedCall, Monitor};
 use crate::recording::journal::{Access, Answer, Confirm, Question, Resource, Word};
 use crate::records::live::{Gating, Unseen};
-use crate::records::{Approval, ApprovalScope, CallNumber, Graph};
+use crate::records::{Approval, ApprovalScope, CallNumber, Graph, UnseenNumber};
 use crate::session::ticket::Ticket;
 use crate::session::{Session, SessionError, confirmation, parsed};
 use crate::value::visible;
@@ -232,39 +233,79 @@ impl Considered {
         question: &Question,
         approval: Option<Approval>,
     ) -> Decision {
+        match self.gated(question, approval) {
+            Ok(call) => monitor.judge_gated(&call),
+            Err(why) => Decision::fault(why.to_owned()),
+        }
+    }
+
+    /// What is judged; or why nothing is.
+    fn gated<'a>(
+        &'a self,
+        question: &'a Question,
+        approval: Option<Approval>,
+    ) -> Result<GatedCall<'a>, &'a str> {
         let (current, record) = match &self.matched {
-            Matched::Refused(why, _) => return Decision::fault(why.clone()),
+            Matched::Refused(why, _) => return Err(why),
             Matched::Recorded { record, current, .. } => (current, Some(*record)),
             Matched::Unseen { current } => (current, None),
         };
-        monitor.judge_gated(&GatedCall {
-            current,
-            record,
-            tool: &question.tool,
-            arguments: &self.arguments,
-            metadata: &question.metadata,
-            approval,
-            clock: &question.clock,
-        })
+        let (tool, arguments, metadata) = (&question.tool, &self.arguments, &question.metadata);
+        Ok(GatedCall { current, record, tool, arguments, metadata, approval, clock: &question.clock })
+    }
+
+    pub(crate) fn explain(
+        &self,
+        monitor: &mut Monitor,
+        question: &Question,
+        approval: Option<Approval>,
+    ) -> Proof {
+        let record = match &self.matched {
+            Matched::Recorded { record, .. } => Some(*record),
+            Matched::Unseen { current } => current.first().copied(),
+            Matched::Refused(_, call) => {
+                call.and_then(|call| Some(monitor.graph().calls().get(call.0 as usize)?.record))
+            }
+        };
+        let subject = Subject {
+            seq: record.map_or(0, |record| record.0),
+            call_id: question.call_id.clone(),
+            agent: question.agent.clone(),
+            tool: question.tool.clone(),
+            arguments: self.arguments.clone(),
+        };
+        match self.gated(question, approval) {
+            Ok(call) => monitor.explain_gated(&call, subject),
+            Err(why) => Proof::of_fault(subject, Decision::fault(why.to_owned())),
+        }
     }
 
     /// Notes in the session what was answered.
-    pub(crate) fn note(&self, graph: &mut Graph, question: &Question, answer: &Answer) {
+    ///
+    /// A call that runs and is in no event has a number, to tell how it ended.
+    pub(crate) fn note(
+        &self,
+        graph: &mut Graph,
+        question: &Question,
+        answer: &Answer,
+    ) -> Option<UnseenNumber> {
         let gating = match answer.verdict {
             Word::Allow => Gating::Allowed,
             Word::Ask => Gating::Asked,
             Word::Deny => Gating::Refused,
         };
         match &self.matched {
-            Matched::Refused(_, None) => {}
+            Matched::Refused(_, None) => None,
             Matched::Refused(_, Some(call)) | Matched::Recorded { call, .. } => {
                 graph.note_check(*call, &answer.ticket, gating, &self.arguments);
+                None
             }
-            Matched::Unseen { current } => {
-                if let (Gating::Allowed, Some(&record)) = (gating, current.first()) {
-                    graph.start_unseen(record, &unseen(question, &answer.ticket), &self.arguments);
+            Matched::Unseen { current } => match (gating, current.first()) {
+                (Gating::Allowed, Some(&record)) => {
+                    graph.start_unseen(record, &unseen(question, &answer.ticket), &self.arguments)
                 }
-            }
+                (Gating::Allowed | Gating::Asked | Gating::Refused, _) => None,
+            },
         }
     }
 }

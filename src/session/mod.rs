@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use crate::decision::{Decision, Verdict};
 use crate::engine::Budget;
+use crate::explain::Proof;
 use crate::json::{self, Json};
 use crate::monitor::{Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{
-    Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Word,
+    Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Unsent, Word,
 };
 use crate::recording::{Event, Parts, Stop};
 use crate::records::agents::Agents;
@@ -44,6 +45,8 @@ pub enum SessionError {
     OpenedTwice,
     #[error("an event is taken in by itself")]
     Event,
+    #[error("a request to a model is put together before it is taken in")]
+    InParts,
     #[error("the read of `{resource}` would turn this call into {verdict}: do not run it with that value")]
     Refused { resource: String, verdict: &'static str },
 }
@@ -91,6 +94,7 @@ pub fn settings(opening: &Opening) -> Result<Settings, SessionError> {
         budget: Budget { tuples: opening.tuples, bytes: opening.bytes, steps: opening.steps },
         parts: if opening.full_parts { Parts::Full } else { Parts::Supported },
         agents: Arc::new(agents),
+        stop: None,
     })
 }
 
@@ -167,6 +171,11 @@ impl Session {
         match entry {
             Entry::Open(_) => Err(SessionError::OpenedTwice),
             Entry::Append(_) | Entry::Check(..) => Err(SessionError::Event),
+            Entry::Shown(_) => Err(SessionError::InParts),
+            Entry::Unsent(unsent) => {
+                self.unsent(monitor, unsent);
+                Ok(())
+            }
             Entry::ModelRequest(request) => self.model_request(request),
             Entry::Finish(finish) => self.finish(monitor, finish),
             Entry::Confirm(confirm) => self.confirm(monitor, confirm),
@@ -225,6 +234,29 @@ impl Session {
         considered.judge(monitor, question, approval)
     }
 
+    /// Why what was considered is decided as it is. Nothing of the session changes.
+    pub fn explain(&self, monitor: &mut Monitor, considered: &Considered, question: &Question) -> Proof {
+        let approval = self.approval(monitor, considered);
+        considered.explain(monitor, question, approval)
+    }
+
+    /// The same for a check that was denied without being considered: its fault is all there is.
+    pub fn explain_fault(
+        &self,
+        monitor: &mut Monitor,
+        call: Option<CallNumber>,
+        question: &Question,
+        fault: &str,
+    ) -> Proof {
+        let matched = Matched::Refused(fault.to_owned(), call);
+        Considered::new(String::new(), matched, question).explain(monitor, question, None)
+    }
+
+    /// The recorded call of a question that is denied without being considered, where there is one that was not let run.
+    pub fn denied_call(&mut self, monitor: &Monitor, question: &Question) -> Option<CallNumber> {
+        self.open.denied(monitor.graph(), question)
+    }
+
     /// What a decision is answered with.
     #[must_use]
     pub fn answer(policy: &Policy, considered: &Considered, decision: &Decision) -> Answer {
@@ -257,20 +289,28 @@ impl Session {
         answer: &Answer,
     ) {
         let approval = self.approval(monitor, considered).filter(|_| answer.verdict == Word::Allow);
-        considered.note(monitor.graph_mut(), question, answer);
+        let unseen = considered.note(monitor.graph_mut(), question, answer);
         if answer.verdict == Word::Allow {
             self.approved.remove(considered.asked());
         }
-        self.tickets.add(Ticket::new(considered, question, answer, approval));
+        self.tickets.add(Ticket { unseen, ..Ticket::new(considered, question, answer, approval) });
     }
 
     /// Notes a check that was denied without being considered, such as one whose deadline passed.
     pub fn settle_fault(&mut self, monitor: &mut Monitor, question: &Question, answer: &Answer) {
         let ticket = self.tickets.next();
-        let call = self.open.denied(monitor.graph(), question);
+        let call = self.denied_call(monitor, question);
         let considered = Considered::new(ticket, Matched::Refused(answer.fault.clone(), call), question);
         considered.note(monitor.graph_mut(), question, answer);
         self.tickets.add(Ticket::new(&considered, question, answer, None));
+    }
+
+    /// Events that are never sent count in the history, and everything after them depends on something unknown.
+    fn unsent(&mut self, monitor: &mut Monitor, unsent: &Unsent) {
+        for id in &unsent.ids {
+            self.ids.add(id);
+        }
+        monitor.graph_mut().note_unsent(unsent.ids.len(), &unsent.why);
     }
 
     fn model_request(&mut self, request: &ModelRequest) -> Result<(), SessionError> {
@@ -295,7 +335,7 @@ impl Session {
         let did_run = !matches!(finish.ending, Ending::NotRun);
         let changed = ran.is_some_and(|ran| ran.canonical() != ticket.asked.arguments);
         let refused = ticket.verdict != Word::Allow && self.mode == Mode::Enforce;
-        let (call, tool) = (ticket.call, ticket.asked.tool.clone());
+        let (call, unseen, tool) = (ticket.call, ticket.unseen, ticket.asked.tool.clone());
         ticket.used = finish.ending != Ending::Pending;
         let why = if did_run && refused {
             Some(format!("`{tool}` ran although its check was not answered with allow"))
@@ -309,6 +349,9 @@ impl Session {
         if let Some(why) = why {
             graph.warn("violated", format!("{why}: later calls are denied until the host clears it"));
             self.violated = Some(why);
+        }
+        if let Some(unseen) = unseen {
+            graph.end_unseen(unseen, &ending);
         }
         if let Some(call) = call {
             graph.note_ending(call, ending);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest as _, Sha256};
 
 use crate::recording::journal::{Answer, Question, Word};
-use crate::records::{Approval, CallNumber};
+use crate::records::{Approval, CallNumber, UnseenNumber};
 use crate::session::SessionError;
 use crate::session::asking::{Asked, Considered};
 
@@ -16,6 +16,8 @@ pub(crate) struct Ticket {
     pub(crate) verdict: Word,
     /// The recorded call, where it is known.
     pub(crate) call: Option<CallNumber>,
+    /// The call, where it was let run and is in no event.
+    pub(crate) unseen: Option<UnseenNumber>,
     pub(crate) asked: Asked,
     /// The rules that the answer named: what a person who is asked was shown.
     pub(crate) rules: Vec<String>,
@@ -40,6 +42,7 @@ impl Ticket {
             name: answer.ticket.clone(),
             verdict: answer.verdict,
             call: considered.call(),
+            unseen: None,
             asked: considered.asked().clone(),
             approval,
             question: question.clone(),

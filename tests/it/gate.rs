@@ -10,58 +10,19 @@ use gatelog::engine::Budget;
 use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use gatelog::json::{self, Json};
 use gatelog::monitor::{Caller, Policy, Settings};
-use gatelog::program::{NoIncludes, check};
 use gatelog::recording::journal::{Access, Ending, Entry, Mode, Question, Resource, SessionKey};
-use gatelog::recording::{Event, Fed, Feed, Form, Options, PartKind, Parts, Recording, is_request, read};
-use gatelog::replay::{SessionReport, replay};
+use gatelog::recording::{Event, Fed, Feed, Options, PartKind, Parts, is_request, read};
+use gatelog::replay::replay;
 use gatelog::session::SessionError;
 use gatelog::store::Journals;
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use tokio::runtime::Runtime;
 
+use crate::gated::{Hand, RETURNED, SENSITIVE, SLOW, agrees, gate, key, policy, replayed, why};
 use crate::support::{files, name, root, text};
-
-/// Everything that a verdict may hang on: what runs, what came back, what nobody knows, what a person says.
-const SENSITIVE: &str = r#"
-IsAuthorized(i) :- Actions(i, _).
-// @id: twice
-Unauthorized(i) :- Actions(i, $CallTool(tool, _)), ToolOutcome(_, _, tool, _, "running").
-// @id: unknown
-Unauthorized(i) :- Actions(i, _), DependsOnUnattributedInput().
-// @id: after
-Unauthorized(i) :- Actions(i, _), CurrentDepends(r), ToolResult(r, "transfer_to_agent", _).
-// @id: large
-// @ask
-Unauthorized(i) :- Actions(i, $CallTool(_, args)), @json_float(args, "amount") > 10.0.
-// @id: own
-// @ask: self
-Unauthorized(i) :- Actions(i, $CallTool(_, args)), @json_float(args, "tip") > 1.0.
-"#;
-
-fn policy(text: &str) -> Arc<Policy> {
-    let program = check(&[("p.dl".to_owned(), text.to_owned())], &mut NoIncludes);
-    Arc::new(Policy::new(program.unwrap_or_else(|refusal| panic!("{refusal:?}"))))
-}
 
 fn shipped(name: &str) -> Arc<Policy> {
     policy(&text(&root().join(name)))
-}
-
-fn key(session: &str) -> SessionKey {
-    let of = str::to_owned;
-    SessionKey { tenant: of("t"), app: of("app"), user: of("ann"), session: of(session) }
-}
-
-fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
-    let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
-    Gate::builder()
-        .policy(Arc::clone(policy))
-        .store(store)
-        .caller(caller)
-        .parts(Parts::Full)
-        .deadline(Duration::from_secs(120))
-        .build()
-        .unwrap()
 }
 
 /// The texts of the events of a recording, and the key of its session.
@@ -110,7 +71,7 @@ impl Runner {
 
     async fn event(&mut self, text: &str, picks: &mut impl Iterator<Item = u8>) {
         let event: Option<Event> = match self.feed.take(text) {
-            Ok(Fed::New(event)) => Some(event.clone()),
+            Ok(Fed::New(event)) => Some(*event),
             Ok(Fed::Known) | Err(_) => None,
         };
         for part in event.iter().flat_map(|event| &event.parts) {
@@ -159,26 +120,6 @@ impl Runner {
         }
         self.decided.push(checked.decision);
     }
-}
-
-fn replayed(policy: &Arc<Policy>, store: &Journals, key: &SessionKey) -> (Recording, SessionReport) {
-    let lines: Vec<String> = store.lines(key).unwrap().into_iter().map(|line| line + "\n").collect();
-    let mut recordings = read(lines.concat().as_bytes(), &Options::default()).unwrap();
-    let recording = recordings.pop().unwrap();
-    assert_eq!((recording.form, recordings.len()), (Form::Journal, 0));
-    // What the flags say does not count: the journal does.
-    let settings = Settings { budget: Budget { steps: 1, ..Budget::default() }, ..Settings::default() };
-    let report = replay(policy, &settings, "j", &recording);
-    (recording, report)
-}
-
-/// The law: each decision of the replay is that of the gate.
-fn agrees(policy: &Arc<Policy>, store: &Journals, key: &SessionKey, decided: &[Decision]) -> SessionReport {
-    let (_, report) = replayed(policy, store, key);
-    let again: Vec<&Decision> = report.checks.iter().map(|check| &check.decision).collect();
-    assert_eq!(again, decided.iter().collect::<Vec<_>>());
-    assert!(!report.warnings.iter().any(|notice| notice.kind == "gate_differs"), "{:?}", report.warnings);
-    report
 }
 
 /// Feeds a recording to a gate that is built anew where the picks say so.
@@ -269,67 +210,6 @@ proptest! {
             agrees(&policy, &store, &recording.1, &decided);
         }
     }
-}
-
-/// A session by hand, and what is asked about it.
-struct Hand {
-    runtime: Runtime,
-    policy: Arc<Policy>,
-    store: Journals,
-    gate: Gate,
-    session: GatedSession,
-}
-
-impl Hand {
-    fn new(policy_text: &str) -> Self {
-        let (runtime, policy, store) = (Runtime::new().unwrap(), policy(policy_text), Journals::memory());
-        let gate = gate(&policy, store.clone());
-        let session = runtime.block_on(async { gate.session(key("s")) });
-        Self { runtime, policy, store, gate, session }
-    }
-
-    fn append(&self, id: &str, author: &str, part: &str) -> Result<Appended, GateError> {
-        let event = format!(
-            r#"{{"id":"{id}","author":"{author}","invocationId":"i","content":{{"parts":[{part}]}}}}"#
-        );
-        self.runtime.block_on(self.session.append(&event))
-    }
-
-    fn calls(&self, id: &str, tool: &str, arguments: &str) {
-        let part = format!(r#"{{"functionCall":{{"id":"{id}","name":"{tool}","args":{arguments}}}}}"#);
-        self.append(&format!("call-{id}"), "bot", &part).unwrap();
-    }
-
-    fn answers(&self, id: &str, tool: &str, response: &str) {
-        let part = format!(r#"{{"functionResponse":{{"id":"{id}","name":"{tool}","response":{response}}}}}"#);
-        self.append(&format!("answer-{id}"), "bot", &part).unwrap();
-    }
-
-    fn check(&self, id: &str, tool: &str, arguments: &str) -> Checked {
-        let (events, digest) = self.runtime.block_on(self.session.history()).unwrap();
-        let (call_id, tool, arguments) = (id.to_owned(), tool.to_owned(), arguments.to_owned());
-        let agent = "bot".to_owned();
-        let question = Question { call_id, tool, arguments, agent, events, digest, ..Question::default() };
-        self.runtime.block_on(self.session.check(question))
-    }
-
-    fn finish(&self, checked: &Checked, ending: Ending, ran: Option<&str>) -> Result<(), GateError> {
-        self.runtime.block_on(self.session.finish(&checked.ticket, ending, ran))
-    }
-
-    fn confirm(&self, checked: &Checked, yes: bool, principal: Option<&str>) -> Result<(), GateError> {
-        self.runtime.block_on(self.session.confirm(&checked.ticket, yes, principal))
-    }
-
-    fn report(&self) -> SessionReport {
-        replayed(&self.policy, &self.store, &key("s")).1
-    }
-}
-
-const RETURNED: Ending = Ending::Returned(None);
-
-fn why(checked: &Checked) -> String {
-    checked.decision.reasons.iter().map(|reason| reason.text.clone()).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
@@ -582,21 +462,13 @@ fn a_gate_that_advises_lets_run_and_says_what_it_thinks() {
     assert_eq!((checked.decision.verdict, checked.may_run), (Verdict::Deny, true));
 }
 
-/// A policy whose evaluation takes longer than any deadline here.
-const SLOW: &str = r#"
-IsAuthorized(i) :- Actions(i, _).
-.decl N(x: number)
-N(0).
-N(x + 1) :- N(x), x < 3000.
-Unauthorized(i) :- Actions(i, $CallTool("slow", _)), N(x), N(y), N(z), x + y + z = -1.
-"#;
-
 #[test]
 fn a_deadline_denies_and_the_session_goes_on() {
     let (runtime, store, policy) = (Runtime::new().unwrap(), Journals::memory(), policy(SLOW));
     let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
     let gate = Gate::builder().policy(Arc::clone(&policy)).store(store.clone()).caller(caller);
-    let budget = Budget { steps: 1_000_000, ..Budget::default() };
+    // Nothing but the deadline ends this work, and the runtime waits for it to end.
+    let budget = Budget { steps: u64::MAX, tuples: u64::MAX, bytes: u64::MAX };
     let gate = gate.budget(budget).deadline(Duration::from_millis(30)).build().unwrap();
     let checks = runtime.block_on(async {
         let session = gate.session(key("s"));

@@ -9,16 +9,23 @@ use serde_json::{Value, json};
 use crate::support::{gatelog, root};
 
 /// A hook that runs.
-struct Hook {
+pub(crate) struct Hook {
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
+    /// The session that it is asked about.
+    session: String,
 }
 
 impl Hook {
-    fn start(folder: &Path, policy: &str) -> Self {
+    pub(crate) fn start(folder: &Path, policy: &str) -> Self {
+        Self::start_by(Command::new(env!("CARGO_BIN_EXE_gatelog")), folder, policy)
+    }
+
+    /// The same by a command that ends by running it.
+    pub(crate) fn start_by(mut command: Command, folder: &Path, policy: &str) -> Self {
         std::fs::write(folder.join("p.dl"), policy).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_gatelog"))
+        let mut child = command
             .args(["hook", "--stdio", "--policy", "p.dl", "--store", "gate.db", "--deadline", "60000"])
             .current_dir(folder)
             .stdin(Stdio::piped())
@@ -26,15 +33,16 @@ impl Hook {
             .spawn()
             .unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Self { child, input, output: BufReader::new(output) }
+        Self { child, input, output: BufReader::new(output), session: "s".to_owned() }
     }
 
     fn send(&mut self, what: &str, value: &Value) {
-        let message = json!({"id": what, "session": {"app": "a", "user": "u", "session": "s"}, what: value});
+        let message =
+            json!({"id": what, "session": {"app": "a", "user": "u", "session": self.session}, what: value});
         writeln!(self.input, "{message}").unwrap();
     }
 
-    fn ask(&mut self, what: &str, value: &Value) -> Value {
+    pub(crate) fn ask(&mut self, what: &str, value: &Value) -> Value {
         self.send(what, value);
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -43,7 +51,7 @@ impl Hook {
         answer
     }
 
-    fn check(&mut self, id: &str, args: &Value) -> Value {
+    pub(crate) fn check(&mut self, id: &str, args: &Value) -> Value {
         let history = self.ask("history", &json!({}));
         let (events, digest) = (&history["events"], &history["digest"]);
         let question = json!({"call_id": id, "tool": "pay", "args": args, "agent": "bot", "events": events, "digest": digest});
@@ -51,19 +59,19 @@ impl Hook {
     }
 
     /// Ends it as it pleases.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input);
         self.child.wait().unwrap().code()
     }
 
     /// Ends it without a word.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-fn call(id: &str, amount: u32) -> Value {
+pub(crate) fn call(id: &str, amount: u32) -> Value {
     let call = json!({"id": id, "name": "pay", "args": {"amount": amount}});
     json!({"id": format!("call-{id}"), "author": "bot", "content": {"parts": [{"functionCall": call}]}})
 }
@@ -169,6 +177,107 @@ fn nothing_that_was_acknowledged_is_lost_when_the_hook_is_killed() {
     std::fs::write(folder.path().join("cut.jsonl"), cut).unwrap();
     let other = gatelog(folder.path(), &["journal", "verify", "--head", head, "cut.jsonl"], None);
     assert_eq!((other.code, other.stderr.contains("it was cut")), (Some(2), true), "{}", other.stderr);
+}
+
+/// What a runner that is never answered in time knows of one session.
+#[derive(Default)]
+struct Known {
+    /// Ids of its events, sent or not.
+    ids: Vec<String>,
+    /// Events and allows that were acknowledged.
+    events: usize,
+    allowed: Vec<String>,
+}
+
+impl Known {
+    /// One call more, appended and checked, without waiting for an answer to anything.
+    fn burst(&mut self, session: &str, hook: &mut Hook) {
+        let id = format!("c{}", self.ids.len());
+        self.ids.push(format!("call-{id}"));
+        let digest = gatelog::recording::journal::digest_of(self.ids.iter().map(String::as_str));
+        let question = json!({"call_id": id, "tool": "pay", "args": {"amount": 1}, "agent": "bot",
+            "events": self.ids.len(), "digest": digest});
+        for (what, value) in [("append", call(&id, 1)), ("check", question)] {
+            let names = json!({"app": "a", "user": "u", "session": session});
+            let message = json!({"id": [what, session, id], "session": names, what: value});
+            writeln!(hook.input, "{message}").unwrap();
+        }
+    }
+}
+
+/// The answers that were written before the process died, each whole.
+fn answers(hook: &mut Hook, most: usize) -> Vec<Value> {
+    let mut answers = Vec::new();
+    let mut line = String::new();
+    while answers.len() < most && hook.output.read_line(&mut line).is_ok_and(|read| read > 0) {
+        if line.ends_with('\n') {
+            answers.push(serde_json::from_str(&line).unwrap());
+        }
+        line.clear();
+    }
+    answers
+}
+
+/// Kills under load, 12 of them; `GATE_KILLS` says otherwise.
+#[test]
+fn no_kill_loses_what_was_acknowledged_or_lets_a_call_run_twice() {
+    const SESSIONS: usize = 3;
+    let kills: usize = std::env::var("GATE_KILLS").map_or(12, |count| count.parse().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "IsAuthorized(i) :- Actions(i, _).";
+    let mut known: [Known; SESSIONS] = Default::default();
+    for round in 0..kills {
+        let mut hook = Hook::start(folder.path(), policy);
+        for (number, session) in known.iter_mut().enumerate() {
+            for _ in 0..4 {
+                session.burst(&format!("s{number}"), &mut hook);
+            }
+        }
+        // Death comes after any number of answers; what was answered before it is read all the same.
+        let mut read = answers(&mut hook, round * 7 % (SESSIONS * 8 + 1));
+        hook.child.kill().unwrap();
+        read.extend(answers(&mut hook, usize::MAX));
+        hook.child.wait().unwrap();
+        let mut acknowledged = [0; SESSIONS];
+        for answer in &read {
+            let number: usize = answer["id"][1].as_str().unwrap().trim_start_matches('s').parse().unwrap();
+            assert_eq!(answer.get("error"), None, "{answer}");
+            if answer["check"]["may_run"] == true {
+                known[number].allowed.push(answer["id"][2].as_str().unwrap().to_owned());
+            }
+            acknowledged[number] += usize::from(answer["appended"] == "new");
+        }
+        let mut after = Hook::start(folder.path(), policy);
+        for (number, (session, acknowledged)) in known.iter_mut().zip(acknowledged).enumerate() {
+            after.session = format!("s{number}");
+            let events = after.ask("history", &json!({}))["events"].as_u64().unwrap();
+            assert!(events >= u64::try_from(session.events + acknowledged).unwrap(), "{round}: {events}");
+            // The runner sends what may be missing; what is there is known.
+            for id in session.ids.iter().skip(session.events) {
+                let answer = after.ask("append", &call(id.trim_start_matches("call-"), 1));
+                assert_eq!(answer.get("error"), None, "{answer}");
+            }
+            session.events = session.ids.len();
+            assert_eq!(after.ask("history", &json!({}))["events"], session.ids.len());
+            // What was let run before the kill is not let run after it.
+            if let Some(id) = session.allowed.last().cloned() {
+                assert_eq!(after.check(&id, &json!({"amount": 1}))["may_run"], false, "{round}: {id}");
+            }
+        }
+        after.kill();
+    }
+    assert!(known.iter().any(|session| !session.allowed.is_empty()));
+    let verified = gatelog(folder.path(), &["journal", "verify", "gate.db"], None);
+    assert_eq!((verified.code, verified.stdout.lines().count()), (Some(0), SESSIONS), "{}", verified.stderr);
+    for number in 0..SESSIONS {
+        let session = format!("s{number}");
+        let exported =
+            gatelog(folder.path(), &["journal", "export", "gate.db", "--session-id", &session], None);
+        std::fs::write(folder.path().join("s.jsonl"), &exported.stdout).unwrap();
+        let replayed = ["replay", "--policy", "p.dl", "--format", "json", "s.jsonl"];
+        let replayed = gatelog(folder.path(), &replayed, None);
+        assert!(!replayed.stdout.contains("gate_differs"), "{}", replayed.stdout);
+    }
 }
 
 #[test]

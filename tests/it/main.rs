@@ -24,6 +24,14 @@ mod forms;
 #[cfg(feature = "gate")]
 mod gate;
 #[cfg(feature = "gate")]
+mod gate_law;
+#[cfg(feature = "gate")]
+mod gate_store;
+#[cfg(feature = "gate")]
+mod gate_threats;
+#[cfg(feature = "gate")]
+mod gated;
+#[cfg(feature = "gate")]
 mod hook;
 mod hostile;
 mod layers;

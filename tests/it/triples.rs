@@ -575,6 +575,9 @@ impl Case {
             match change {
                 RunChange::Started(call) => running.insert(*call),
                 RunChange::Settled(call) => running.remove(call),
+                RunChange::UnseenStarted(_) | RunChange::UnseenSettled(_) => {
+                    panic!("no gate watches: {change:?}")
+                }
             };
         }
         for call in running {

@@ -11,6 +11,14 @@ mod text;
 mod unicode;
 mod url;
 
+/// A fault in our own code, for tests of what stands around it.
+pub(crate) const ENTRIES: &[Entry] = &[Entry::total("panics", &[call::text("text")], |c, _| {
+    let text = c.text(0)?;
+    assert!(text != "now", "as it was asked to");
+    call::flag(false)
+})
+.gives(Kind::Unsigned, "0, and a panic for `now`.")];
+
 /// An argument. The symbol of a text is its place, which keeps the texts of one call apart.
 enum Given {
     T(&'static str),

@@ -54,7 +54,7 @@ pub enum JournalFault {
     #[error("line {line} of the journal has the number {number}: lines are missing, or stand there twice")]
     Misnumbered { line: u64, number: u64 },
     #[error(
-        "the journal is of version {version}, and {VERSION} is read: use the version of gatelog that wrote it"
+        "the journal is of version {version}, and none after {VERSION} is read: use the version of gatelog that wrote it"
     )]
     OtherVersion { version: u32 },
     #[error("line {line} of the journal is an opening, and only the first is: give each session a file")]
@@ -112,7 +112,7 @@ impl Head {
         }
         let line: Line = serde_json::from_str(text).map_err(|error| unreadable(&error.to_string()))?;
         match (line.gatelog_journal, self.lines) {
-            (Some(VERSION), 0) | (None, 1..) => {}
+            (Some(1..=VERSION), 0) | (None, 1..) => {}
             (Some(version), 0) => return Err(JournalFault::OtherVersion { version }),
             (None, 0) => return Err(JournalFault::NotOpened),
             (Some(_), _) => return Err(JournalFault::OpenedTwice { line: at }),

@@ -5,16 +5,18 @@
 
 mod chain;
 mod recorded;
+mod shown;
 
 use serde::{Deserialize, Serialize};
 
 pub use chain::{Head, Journal, JournalFault, begins, read};
 pub use recorded::{Kept, Step};
+pub use shown::{Piece, Shelf, Shown, Unheld};
 
-pub(crate) use recorded::recording;
+pub use recorded::recording;
 
-/// The version of the format.
-pub const VERSION: u32 = 1;
+/// The version of the format. Older ones are read: in the first, requests to models stand in full.
+pub const VERSION: u32 = 2;
 
 /// What names a session of a gate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -81,6 +83,16 @@ pub struct Opening {
 pub struct Appended {
     /// Its JSON, as given.
     pub event: String,
+}
+
+/// Events of the runner's session that the gate is never sent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unsent {
+    /// Their ids, in order, as the history of a check counts them; none where the runner does not have them either.
+    pub ids: Vec<String>,
+    /// Why, in words; may be empty.
+    pub why: String,
 }
 
 /// What a model is about to read.
@@ -243,8 +255,12 @@ pub enum Entry {
     Open(Opening),
     /// The runner's session has one event more.
     Append(Appended),
+    /// Events stand here that the gate is never sent.
+    Unsent(Unsent),
     /// A model is asked.
     ModelRequest(ModelRequest),
+    /// The same as it is written, see [`Shelf`].
+    Shown(Shown),
     /// A check, with its answer.
     Check(Question, Answer),
     /// A checked call ended.

@@ -2,7 +2,7 @@
 
 use crate::recording::feed::{Fed, Feed};
 use crate::recording::journal::{self, Entry, JournalFault, Opening};
-use crate::recording::{Form, Notice, Parts, Recording, Stop, StopKind};
+use crate::recording::{Event, Form, Notice, Parts, Recording, Stop, StopKind};
 
 /// What a journal holds beside events.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,23 +26,18 @@ pub enum Step {
 }
 
 /// Reads a journal as a recording. Its opening says which parts are read.
-pub(crate) fn recording(bytes: &[u8]) -> Result<Recording, JournalFault> {
+///
+/// # Errors
+/// Where its opening cannot be read.
+pub fn recording(bytes: &[u8]) -> Result<Recording, JournalFault> {
     let journal = journal::read(bytes)?;
     let parts = if journal.opening.full_parts { Parts::Full } else { Parts::Supported };
     let mut feed = Feed::new(parts, &journal.opening.key.session);
     let mut steps = Vec::with_capacity(journal.entries.len());
-    let (mut events, mut stop) = (0, None);
+    let (mut events, mut stop) = (Vec::new(), None);
     for entry in journal.entries {
-        let Entry::Append(appended) = entry else {
-            steps.push(Step::Entry(entry));
-            continue;
-        };
-        match feed.take(&appended.event) {
-            Ok(Fed::New(_)) => {
-                steps.push(Step::Event(events));
-                events += 1;
-            }
-            Ok(Fed::Known) => {}
+        match taken(&mut feed, entry, &mut events) {
+            Ok(step) => steps.extend(step),
             Err(found) => {
                 stop.get_or_insert_with(|| found.clone());
                 steps.push(Step::Stop(found));
@@ -53,13 +48,31 @@ pub(crate) fn recording(bytes: &[u8]) -> Result<Recording, JournalFault> {
     if let (None, Some(broken)) = (&stop, &broken) {
         steps.push(Step::Stop(broken.clone()));
     }
-    let mut recording = feed.recording(Form::Journal, &journal.opening.key, stop.or(broken));
+    let mut recording = feed.recording(Form::Journal, &journal.opening.key, events, stop.or(broken));
     if journal.torn {
         let text = "the last line of the journal is cut off: it was never acknowledged, and is left out";
         recording.notices.push(Notice { kind: "torn_journal".to_owned(), text: text.to_owned() });
     }
     recording.journal = Some(Box::new(Kept { opening: journal.opening, steps }));
     Ok(recording)
+}
+
+/// What an entry brings; nothing where its event is there already.
+fn taken(feed: &mut Feed, entry: Entry, events: &mut Vec<Event>) -> Result<Option<Step>, Stop> {
+    match entry {
+        Entry::Append(appended) => match feed.take(&appended.event)? {
+            Fed::New(event) => {
+                events.push(*event);
+                Ok(Some(Step::Event(events.len() - 1)))
+            }
+            Fed::Known => Ok(None),
+        },
+        Entry::Unsent(unsent) => {
+            feed.unsent(&unsent.ids)?;
+            Ok(Some(Step::Entry(Entry::Unsent(unsent))))
+        }
+        entry => Ok(Some(Step::Entry(entry))),
+    }
 }
 
 fn broken(fault: &JournalFault) -> Stop {

@@ -63,7 +63,8 @@ impl Graph {
     fn requested(&mut self, scene: &mut Scene<'_>, request: &Json) -> (ContextId, BTreeSet<RecordId>) {
         let mut index = std::mem::take(&mut self.index);
         index.update(&self.records, &self.facts);
-        let mut inputs = self.instructed(scene, request);
+        let mut inputs: Vec<_> = self.sight.unsent().into_iter().collect();
+        inputs.extend(self.instructed(scene, request));
         let book = &self.book;
         let is_secret = |id: &str| {
             let call = book.newest_anywhere(id).and_then(|call| book.call(call));
