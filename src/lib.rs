@@ -38,5 +38,8 @@ pub mod gate;
 #[cfg(feature = "lsp")]
 pub mod lsp;
 
+#[cfg(feature = "serve")]
+pub mod serve;
+
 #[cfg(feature = "app")]
 pub mod cli;

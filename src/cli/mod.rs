@@ -33,6 +33,8 @@ mod progress;
 mod recordings;
 mod records;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 mod settings;
 mod test;
 
@@ -99,6 +101,8 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Journal(flags) => journal::run(flags, quiet, console),
         #[cfg(feature = "gate")]
         Command::Hook(flags) => hook::run(flags, console),
+        #[cfg(feature = "serve")]
+        Command::Serve(flags) => serve::run(flags, quiet, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         #[cfg(feature = "lsp")]

@@ -6,7 +6,7 @@
 mod lines;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -52,6 +52,10 @@ pub enum GateError {
     BrokenOff,
     #[error("the gate gave up the session: ask it for the session again")]
     Closed,
+    #[error("there is no such session")]
+    NoSession,
+    #[error("the session is run by another caller, or under other roles: open one of another name")]
+    OtherCaller,
     #[error("a gate needs {what}")]
     Missing { what: &'static str },
     #[error("the agents file cannot be read: {why}")]
@@ -154,9 +158,6 @@ impl Builder {
         let opening = Opening {
             adapter: env!("CARGO_PKG_VERSION").to_owned(),
             mode: self.mode,
-            principal: self.caller.principal,
-            roles: self.caller.roles,
-            entity: self.caller.entity,
             metadata: self.metadata,
             tuples: self.budget.tuples,
             bytes: self.budget.bytes,
@@ -167,7 +168,8 @@ impl Builder {
         };
         let deadline = self.deadline.unwrap_or(DEADLINE);
         let (policy, sessions) = (RwLock::new(policy), Mutex::default());
-        Ok(Gate { shared: Arc::new(Shared { policy, store, opening, deadline, sessions }) })
+        let caller = self.caller;
+        Ok(Gate { shared: Arc::new(Shared { policy, store, opening, caller, deadline, sessions }) })
     }
 }
 
@@ -176,8 +178,10 @@ impl Builder {
 pub(crate) struct Shared {
     policy: RwLock<Arc<Policy>>,
     pub(crate) store: Journals,
-    /// What every session is opened with; key, policy and secret are those of each.
+    /// What every session is opened with; key, caller, policy and secret are those of each.
     pub(crate) opening: Opening,
+    /// Who runs sessions of which nothing else is said.
+    caller: Caller,
     pub(crate) deadline: Duration,
     sessions: Mutex<BTreeMap<SessionKey, mpsc::WeakSender<Command>>>,
 }
@@ -247,13 +251,49 @@ impl Gate {
     /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
     #[must_use]
     pub fn session(&self, key: SessionKey) -> GatedSession {
+        self.start(key, &self.shared.caller)
+    }
+
+    /// The session of that key, run by that caller: where there is none, one is opened. What was opened by someone else, or
+    /// under other roles, is refused, since verdicts go by the caller that the journal names.
+    ///
+    /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
+    ///
+    /// # Errors
+    /// Where the session is another caller's, or its journal cannot be read or begun.
+    pub async fn open(&self, key: SessionKey, caller: &Caller) -> Result<GatedSession, GateError> {
+        let session = self.start(key, caller);
+        let runs = session.caller(Some(caller.clone())).await?;
+        if is_same(&runs, caller) { Ok(session) } else { Err(GateError::OtherCaller) }
+    }
+
+    /// The session of that key, which is there, and who runs it.
+    ///
+    /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
+    ///
+    /// # Errors
+    /// Where there is none, or its journal cannot be read.
+    pub async fn find(&self, key: SessionKey) -> Result<(GatedSession, Caller), GateError> {
+        let (store, named) = (self.shared.store.clone(), key.clone());
+        let first = tokio::task::spawn_blocking(move || store.first(&named));
+        first.await.map_err(|_| GateError::BrokenOff)??.ok_or(GateError::NoSession)?;
+        // Journals stay: this one opens nothing.
+        let session = self.start(key, &self.shared.caller);
+        let runs = session.caller(None).await?;
+        Ok((session, runs))
+    }
+
+    /// The task of a session, which opens it for that caller where it has no journal.
+    fn start(&self, key: SessionKey, caller: &Caller) -> GatedSession {
         let mut sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(commands) = sessions.get(&key).and_then(mpsc::WeakSender::upgrade) {
+        if let Some(commands) = sessions.get(&key).and_then(mpsc::WeakSender::upgrade)
+            && !commands.is_closed()
+        {
             return GatedSession { commands };
         }
         let (commands, waiting) = mpsc::channel(QUEUE);
         sessions.insert(key.clone(), commands.downgrade());
-        tokio::spawn(worker::run(Arc::clone(&self.shared), key, waiting));
+        tokio::spawn(worker::run(Arc::clone(&self.shared), key, caller.clone(), waiting));
         GatedSession { commands }
     }
 
@@ -267,6 +307,14 @@ impl Gate {
     pub fn policy(&self) -> String {
         self.shared.policy().program().digest.clone()
     }
+}
+
+/// Whether verdicts come out alike for both. The tenant is the key's.
+fn is_same(one: &Caller, other: &Caller) -> bool {
+    let sorted = |roles: &[String]| roles.iter().cloned().collect::<BTreeSet<_>>();
+    one.principal == other.principal
+        && one.entity == other.entity
+        && sorted(&one.roles) == sorted(&other.roles)
 }
 
 /// What an event brought.
@@ -382,12 +430,23 @@ impl GatedSession {
         self.tell(Entry::Clear).await
     }
 
+    /// Whether its task broke down, and nothing more can be done here: ask the gate for the session again.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.commands.is_closed()
+    }
+
     /// The history so far, as checks name it: how many events, and the digest of their ids.
     ///
     /// # Errors
     /// Where the journal cannot be read.
     pub async fn history(&self) -> Result<(u64, String), GateError> {
         self.ask(|told| Command::History { told }).await?
+    }
+
+    /// Who runs the session; with an opener it is opened for that one where it is not there.
+    async fn caller(&self, opener: Option<Caller>) -> Result<Caller, GateError> {
+        self.ask(|told| Command::Caller { opener: opener.map(Box::new), told }).await?
     }
 
     async fn tell(&self, entry: Entry) -> Result<(), GateError> {

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use crate::decision::{Decision, Verdict};
 use crate::gate::{Appended, Checked, GateError, Shared};
-use crate::monitor::{Monitor, Policy, Settings};
+use crate::monitor::{Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Word};
 use crate::recording::{Fed, Feed, Parts, StopKind, utc};
 use crate::session::{Considered, Session, SessionError};
@@ -15,11 +15,30 @@ use crate::session::{Considered, Session, SessionError};
 /// What a session is told or asked.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Append { event: String, told: oneshot::Sender<Result<Appended, GateError>> },
-    Take { entry: Box<Entry>, told: oneshot::Sender<Result<(), GateError>> },
-    Read { access: Access, told: oneshot::Sender<Result<(), GateError>> },
-    Check { question: Box<Question>, told: oneshot::Sender<Checked> },
-    History { told: oneshot::Sender<Result<(u64, String), GateError>> },
+    Append {
+        event: String,
+        told: oneshot::Sender<Result<Appended, GateError>>,
+    },
+    Take {
+        entry: Box<Entry>,
+        told: oneshot::Sender<Result<(), GateError>>,
+    },
+    Read {
+        access: Access,
+        told: oneshot::Sender<Result<(), GateError>>,
+    },
+    Check {
+        question: Box<Question>,
+        told: oneshot::Sender<Checked>,
+    },
+    /// Who runs it. Where it has no journal it is opened, for the opener if one is named.
+    Caller {
+        opener: Option<Box<Caller>>,
+        told: oneshot::Sender<Result<Caller, GateError>>,
+    },
+    History {
+        told: oneshot::Sender<Result<(u64, String), GateError>>,
+    },
 }
 
 /// The session as its journal says.
@@ -27,6 +46,7 @@ pub(crate) enum Command {
 struct Live {
     monitor: Monitor,
     session: Session,
+    caller: Caller,
     feed: Feed,
     head: Head,
     /// What decides.
@@ -38,13 +58,20 @@ struct Live {
 struct Worker {
     shared: Arc<Shared>,
     key: SessionKey,
+    /// For whom it is opened where it has no journal.
+    opener: Caller,
     /// None until it is needed, and after anything went wrong: then it is read from the journal.
     live: Option<Box<Live>>,
 }
 
 /// Serves one session until nobody holds it any more.
-pub(crate) async fn run(shared: Arc<Shared>, key: SessionKey, mut commands: mpsc::Receiver<Command>) {
-    let mut worker = Worker { shared, key, live: None };
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    key: SessionKey,
+    opener: Caller,
+    mut commands: mpsc::Receiver<Command>,
+) {
+    let mut worker = Worker { shared, key, opener, live: None };
     while let Some(command) = commands.recv().await {
         worker.serve(command).await;
     }
@@ -70,6 +97,13 @@ impl Worker {
             }
             Command::Read { access, told } => {
                 let _nobody_waits = told.send(self.read(access).await);
+            }
+            Command::Caller { opener, told } => {
+                if let Some(opener) = opener {
+                    self.opener = *opener;
+                }
+                let caller = self.with(|live| live.caller.clone()).await;
+                let _nobody_waits = told.send(caller);
             }
             Command::History { told } => {
                 let history = self.with(|live| live.session.history()).await;
@@ -278,8 +312,12 @@ impl Worker {
             return Ok(live);
         }
         let policy = self.shared.policy();
+        let opener = self.opener.clone();
         let opening = Opening {
             key: self.key.clone(),
+            principal: opener.principal,
+            roles: opener.roles,
+            entity: opener.entity,
             policy: policy.program().digest.clone(),
             secret: secret()?,
             ..self.shared.opening.clone()
@@ -323,7 +361,13 @@ impl Live {
         let parts = if opening.full_parts { Parts::Full } else { Parts::Supported };
         let feed = Feed::new(parts, &opening.key.session);
         let served = opening.policy.clone();
-        Ok(Box::new(Self { monitor, session, feed, head: Head::default(), policy, served }))
+        let caller = Caller {
+            principal: opening.principal.clone(),
+            roles: opening.roles.clone(),
+            entity: opening.entity.clone(),
+            tenant: Some(opening.key.tenant.clone()),
+        };
+        Ok(Box::new(Self { monitor, session, caller, feed, head: Head::default(), policy, served }))
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
