@@ -85,7 +85,7 @@ mod tests {
                 r#"{{"session":{{"session":"s"}},"tool":"f","args":{{}},"agent":"a","events":0,"digest":""{more}}}"#
             )
         };
-        let deep = format!(r#","args":{}1{}"#, "[".repeat(200), "]".repeat(200));
+        let deep = format!(r#","call_id":{}1{}"#, "[".repeat(200), "]".repeat(200));
         let rows = [
             (check(r#","principal":"root""#), "unknown field `principal`"),
             (check(r#","roles":["root"]"#), "unknown field `roles`"),

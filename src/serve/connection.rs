@@ -34,12 +34,12 @@ const HEADER_LIST: u32 = 32 * 1024;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// What is said to a connection too many.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 101\r\n\
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 104\r\n\
     Retry-After: 1\r\nConnection: close\r\n\r\n\
     {\"error\":{\"kind\":\"connections\",\"text\":\"as many connections are open as there may be: try again later\"}}\n";
 
 /// What is said to a user of this machine who may not ask.
-const STRANGER: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 117\r\n\
+const STRANGER: &[u8] = b"HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 116\r\n\
     Connection: close\r\n\r\n\
     {\"error\":{\"kind\":\"peer\",\"text\":\"processes of this user are not served: start the service with --allow-uid for it\"}}\n";
 

@@ -187,7 +187,7 @@ mod tests {
         let principal = |peer| door.holder(peer, &HeaderMap::new()).unwrap().caller.principal.unwrap();
         assert_eq!(principal(Peer::Unix { uid: 1 }), "local");
         assert_eq!(principal(Peer::Unix { uid: 2 }), "uid:2");
-        assert_eq!(Peers { own: 1, also: vec![3] }.admits(2), false);
+        assert!(!Peers { own: 1, also: vec![3] }.admits(2));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use crate::support::{files, name, root, text};
 
 /// Everything that a verdict may hang on: what runs, what came back, what nobody knows, what a person says.
-const SENSITIVE: &str = r#"
+pub(crate) const SENSITIVE: &str = r#"
 IsAuthorized(i) :- Actions(i, _).
 // @id: twice
 Unauthorized(i) :- Actions(i, $CallTool(tool, _)), ToolOutcome(_, _, tool, _, "running").
@@ -65,7 +65,7 @@ fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
 }
 
 /// The texts of the events of a recording, and the key of its session.
-fn events_of(path: &Path) -> (Vec<String>, SessionKey) {
+pub(crate) fn events_of(path: &Path) -> (Vec<String>, SessionKey) {
     let whole = text(path);
     let documents: Vec<Json> = match json::parse(&whole) {
         Ok(Json::Array(items)) => items,
@@ -201,7 +201,7 @@ async fn run(
 }
 
 /// The recordings of which each holds one session of JSON events.
-fn recordings() -> Vec<std::path::PathBuf> {
+pub(crate) fn recordings() -> Vec<std::path::PathBuf> {
     let folder = root().join("fixtures/sessions");
     files(&folder, "").into_iter().filter(|path| name(path).contains(".json")).collect()
 }

@@ -45,6 +45,8 @@ mod recording;
 mod records;
 mod replay;
 mod requests;
+#[cfg(feature = "serve")]
+mod serve;
 mod shown;
 mod souffle;
 mod support;

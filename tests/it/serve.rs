@@ -1,0 +1,144 @@
+//! `gatelog serve`: the gate over HTTP, and those who would get around it.
+
+mod client;
+mod described;
+mod ending;
+mod hostile;
+mod law;
+mod limits;
+mod secure;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::serve::client::{Service, Started, call, digest_of, named};
+use crate::support::gatelog;
+
+/// Nothing over 10 without a person, nothing after a web page, nothing twice at once.
+pub(crate) const POLICY: &str = r#"
+IsAuthorized(i) :- Actions(i, _).
+// @id: large
+// @ask
+Unauthorized(i) :- Actions(i, $CallTool("pay", args)), @json_float(args, "amount") > 10.0.
+// @id: never
+// @deny_message: never
+Unauthorized(i) :- Actions(i, $CallTool("wipe", _)).
+"#;
+
+/// A principal with the scope of its only token.
+pub(crate) fn holders() -> Vec<(&'static str, &'static str, &'static str)> {
+    vec![
+        ("runner", "acme", "run"),
+        ("other", "acme", "run"),
+        ("runner", "rival", "run"),
+        ("boss", "acme", "approve"),
+        ("boss", "rival", "approve"),
+        ("runner", "acme", "approve"),
+        ("operator", "acme", "administer"),
+        ("runner", "acme", "administer"),
+    ]
+}
+
+pub(crate) fn started(folder: &Path, flags: &[&str]) -> Started {
+    std::fs::write(folder.join("p.dl"), POLICY).unwrap();
+    let tokens = client::tokens(folder, &holders());
+    let flags = [&["--tokens", "tokens.json", "--store", "sqlite:gate.db"], flags].concat();
+    Started { service: Service::start(folder, &flags), tokens }
+}
+
+#[test]
+fn a_runner_is_told_what_may_run_and_a_person_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = started(folder.path(), &[]);
+    let mut runner = started.client("runner@acme:run");
+    let (mut boss, mut operator) =
+        (started.client("boss@acme:approve"), started.client("operator@acme:administer"));
+    let session = named("s");
+    let opened = runner.post("/v1/sessions", &json!({"session": session}));
+    assert_eq!((opened.status, &opened.json()["events"]), (200, &json!(0)));
+    let appended = runner.post(
+        "/v1/events",
+        &json!({"session": session, "events": [call("c1", "pay", 5), call("c2", "pay", 50)]}),
+    );
+    assert_eq!(appended.json()["appended"], json!(["new", "new"]));
+    let again = runner.post("/v1/events", &json!({"session": session, "events": [call("c1", "pay", 5)]}));
+    assert_eq!(
+        again.json(),
+        json!({"appended": ["known"], "events": 2, "digest": digest_of(&["call-c1", "call-c2"])})
+    );
+    let allowed = runner.check(&session, "c1", "pay", &json!({"amount": 5}));
+    assert_eq!((&allowed["may_run"], &allowed["verdict"]), (&json!(true), &json!("allow")));
+    let finish = json!({"session": session, "ticket": allowed["ticket"], "ending": "returned", "value": null, "args": {"amount": 5.0}});
+    assert_eq!(runner.post("/v1/results", &finish).status, 204);
+    let used = runner.post("/v1/results", &finish);
+    assert_eq!((used.status, used.kind()), (409, "used_ticket".to_owned()));
+    let asked = runner.check(&session, "c2", "pay", &json!({"amount": 50}));
+    assert_eq!((&asked["may_run"], &asked["verdict"]), (&json!(false), &json!("ask")));
+    assert!(asked["response"]["error"].as_str().unwrap().starts_with("[ASK]"));
+    let confirm = json!({"session": session, "ticket": asked["ticket"], "yes": true});
+    assert_eq!(boss.post("/v1/confirmations", &confirm).status, 204);
+    assert_eq!(boss.post("/v1/confirmations", &confirm).kind(), "not_asked");
+    let allowed = runner.check(&session, "c2", "pay", &json!({"amount": 50}));
+    assert_eq!(allowed["may_run"], true);
+    // It runs with other arguments: the session is closed until somebody else has looked.
+    let violated = json!({"session": session, "ticket": allowed["ticket"], "ending": "returned", "args": {"amount": 51}});
+    assert_eq!(runner.post("/v1/results", &violated).status, 204);
+    runner.post("/v1/events", &json!({"session": session, "events": [call("c3", "pay", 1)]}));
+    assert_eq!(runner.check(&session, "c3", "pay", &json!({"amount": 1}))["verdict"], "deny");
+    assert_eq!(operator.post("/v1/violations/clear", &json!({"session": session})).status, 204);
+    let last = runner.check(&session, "c3", "pay", &json!({"amount": 1}));
+    assert_eq!(last["verdict"], "allow");
+    let touch = json!({"session": session, "ticket": last["ticket"], "state": "k", "value": 1});
+    assert_eq!(runner.post("/v1/resources/write", &touch).status, 204);
+    assert_eq!(runner.post("/v1/resources/read", &touch).status, 204);
+    let request = json!({"session": session, "agent": "bot", "request": {"contents": []}});
+    assert_eq!(runner.post("/v1/model-requests", &request).status, 204);
+    let metrics = operator.get("/v1/metrics").body;
+    for line in [
+        "gatelog_checks_total{verdict=\"allow\"} 3",
+        "gatelog_checks_total{verdict=\"ask\"} 1",
+        "gatelog_events_total 3",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    assert_eq!(started.service.end(), (Some(0), true));
+}
+
+#[test]
+fn tokens_are_made_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = gatelog(folder.path(), &["serve", "token", "--principal", "ann", "--scope", "approve"], None);
+    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let row: Value = serde_json::from_str(&made.stderr).unwrap();
+    assert_eq!((&row["principal"], &row["scopes"]), (&json!("ann"), &json!(["approve"])));
+    assert!(!made.stderr.contains(made.stdout.trim()));
+}
+
+#[test]
+fn services_that_would_be_open_or_lame_do_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("p.dl"), POLICY).unwrap();
+    std::fs::write(folder.path().join("tokens.json"), "[]").unwrap();
+    std::fs::write(folder.path().join("broken.dl"), "Unauthorized(").unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let rows: &[(&[&str], &str)] = &[
+        (&["--store", "memory", "--listen", "0.0.0.0:0"], "there are no tokens"),
+        (&["--store", "memory", "--tokens", "tokens.json"], "holds no token"),
+        (&["--store", "memory", "--tokens", "none.json"], "no such file"),
+        (&["--store", "postgres://localhost/x"], "PostgreSQL is not there"),
+        (&["--store", "file"], "write `sqlite:FILE` or `memory`"),
+        (&[], "--store"),
+        (&["--store", "memory", "--listen", "example.org:80"], "is no address"),
+        (&["--store", "memory", "--listen", "unix:file"], "no socket"),
+        (&["--store", "memory", "--tls-cert", "file"], "--tls-key"),
+        (&["--store", "memory", "--tls-cert", "file", "--tls-key", "file"], "no certificate"),
+    ];
+    for (flags, words) in rows {
+        let arguments = [&["serve", "--policy", "p.dl"], *flags].concat();
+        let run = gatelog(folder.path(), &arguments, None);
+        assert_eq!((run.code, run.stderr.contains(words)), (Some(2), true), "{flags:?}: {}", run.stderr);
+    }
+    let broken = gatelog(folder.path(), &["serve", "--policy", "broken.dl", "--store", "memory"], None);
+    assert_eq!((broken.code, broken.stderr.contains("error[")), (Some(2), true), "{}", broken.stderr);
+}
