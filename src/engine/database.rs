@@ -1,6 +1,6 @@
+use crate::engine::StopFlag;
 use crate::engine::ancestry::RecordNames;
 use crate::engine::join::Window;
-use crate::engine::StopFlag;
 use crate::engine::tuples::{Fresh, Row, Tuples};
 use crate::functor::Cache;
 use crate::lineage::Runs;

@@ -186,6 +186,14 @@ impl Policy {
     }
 }
 
+/// A policy that is decided beside that of a [`Monitor`], on the session of that monitor.
+#[derive(Debug)]
+pub struct Beside {
+    policy: Arc<Policy>,
+    settings: Settings,
+    model: Model,
+}
+
 /// One session under one policy.
 #[derive(Debug)]
 pub struct Monitor {
@@ -261,18 +269,29 @@ impl Monitor {
 
     /// Judges a call as a gate was asked about it. Nothing of the session changes.
     pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
-        let check = Check {
-            current: Current::Recorded(call.current),
-            asking: vec![Asking {
-                asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
-                metadata: call.metadata,
-                record: call.record,
-            }],
-            questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
-            clock: Some(call.clock).filter(|clock| !clock.is_empty()),
-        };
-        let decision = self.judging().decide(&check).into_iter().next();
-        decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
+        gated(&mut self.judging(), call)
+    }
+
+    /// The same under a policy that is decided beside the monitor's own.
+    pub fn judge_beside(&self, beside: &mut Beside, call: &GatedCall<'_>) -> Decision {
+        let Beside { policy, settings, model } = beside;
+        gated(&mut Judging { policy, settings, graph: &self.graph, model }, call)
+    }
+
+    /// A policy to be decided beside the monitor's own, with `PolicyMetadata` rows of its own and all else as here.
+    #[must_use]
+    pub fn beside(&self, policy: Arc<Policy>, metadata: Vec<[String; 3]>) -> Beside {
+        let settings = Settings { metadata, ..self.settings.clone() };
+        let model = Model::new(&policy, &settings);
+        Beside { policy, settings, model }
+    }
+
+    /// Lets other `PolicyMetadata` rows hold from here on.
+    pub fn set_metadata(&mut self, metadata: &[[String; 3]]) {
+        if self.settings.metadata != metadata {
+            self.settings.metadata = metadata.to_vec();
+            self.model = Model::new(&self.policy, &self.settings);
+        }
     }
 
     /// Judges a request made by hand: one decision for each action.
@@ -349,6 +368,21 @@ impl Monitor {
         let judging = self.judging();
         (judging.graph.calls().get(number.0 as usize), judging)
     }
+}
+
+fn gated(judging: &mut Judging<'_>, call: &GatedCall<'_>) -> Decision {
+    let check = Check {
+        current: Current::Recorded(call.current),
+        asking: vec![Asking {
+            asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
+            metadata: call.metadata,
+            record: call.record,
+        }],
+        questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
+        clock: Some(call.clock).filter(|clock| !clock.is_empty()),
+    };
+    let decision = judging.decide(&check).into_iter().next();
+    decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
 }
 
 fn check_of(call: &ProposedCall) -> Check<'_> {
