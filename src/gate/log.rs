@@ -100,6 +100,7 @@ impl Logging {
         }
         Decided {
             time: crate::gate::worker::now(),
+            clock: question.clock.clone(),
             key: verdict.key.clone(),
             check: verdict.check.to_owned(),
             events: verdict.events,

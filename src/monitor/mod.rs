@@ -254,17 +254,22 @@ impl Monitor {
     /// Judges a call of the session as of now, with the approval that counts for it. An allowed call counts as running
     /// from then on. A call that cannot be read is denied without asking the policy.
     pub fn judge_call(&mut self, number: CallNumber) -> Decision {
+        let decision = self.weigh_call(number);
+        if decision.verdict == Verdict::Allow {
+            self.graph.start(number);
+        }
+        decision
+    }
+
+    /// The same for a call that does not run for it. Nothing of the session changes.
+    pub fn weigh_call(&mut self, number: CallNumber) -> Decision {
         let (call, mut judging) = self.split(number);
         let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
         if let Some(why) = &call.refused {
             return Decision::fault(why.clone());
         }
         let decision = judging.decide(&check_of(call)).into_iter().next();
-        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
-        if decision.verdict == Verdict::Allow {
-            self.graph.start(number);
-        }
-        decision
+        decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
     }
 
     /// Judges a call as a gate was asked about it. Nothing of the session changes.

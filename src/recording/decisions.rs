@@ -103,6 +103,8 @@ pub struct Activated {
 pub struct Decided {
     /// When it was given, RFC 3339.
     pub time: String,
+    /// The time that the policy knew, RFC 3339; may be empty.
+    pub clock: String,
     /// The session.
     pub key: SessionKey,
     /// Names the check, and is in the journal and in denials; empty where it could not be kept.

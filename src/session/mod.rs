@@ -102,11 +102,16 @@ impl Session {
     /// Where the agents file of the opening cannot be read.
     pub fn open(monitor: &mut Monitor, opening: &Opening) -> Result<Self, SessionError> {
         monitor.restart(settings(opening)?);
+        Ok(Self::begin(monitor, opening))
+    }
+
+    /// Opens a session on a monitor without records, whose settings are there already.
+    pub fn begin(monitor: &mut Monitor, opening: &Opening) -> Self {
         let key = &opening.key;
         let graph = monitor.graph_mut();
         graph.set_session(&key.app, &key.user, &key.session);
         graph.set_gated();
-        Ok(Self {
+        Self {
             mode: opening.mode,
             principal: opening.principal.clone(),
             ids: Ids::default(),
@@ -116,7 +121,7 @@ impl Session {
             approved: BTreeMap::new(),
             stopped: None,
             violated: None,
-        })
+        }
     }
 
     /// What the gate does with its verdicts.

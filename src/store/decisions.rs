@@ -246,14 +246,14 @@ pub struct Extent {
     pub torn: u64,
 }
 
-/// Reads one file of a log, line by line, and shows what each says.
+/// Reads one file of a log, line by line, and shows what each says, with the head that it makes.
 ///
 /// # Errors
 /// Where it cannot be read, or a line of it is broken.
 pub fn read_file(
     path: &Path,
     reader: &mut LogReader,
-    visit: &mut dyn FnMut(Said),
+    visit: &mut dyn FnMut(&LogHead, Said),
 ) -> Result<Extent, LogError> {
     let about = path.metadata().map_err(|error| unusable(path, &error.kind()))?;
     if !about.is_file() {
@@ -279,7 +279,9 @@ pub fn read_file(
         let said = reader
             .read(text)
             .map_err(|fault| LogError::Broken { path: path.display().to_string(), fault })?;
-        visit(said);
+        if let Some(head) = reader.head() {
+            visit(head, said);
+        }
         extent.lines += 1;
         extent.bytes += length;
     }
@@ -318,7 +320,7 @@ impl Writer {
         let lock = lock(path)?;
         let mut reader = LogReader::default();
         let mut number = 0;
-        let mut nothing = |_| {};
+        let mut nothing = |_: &LogHead, _| {};
         // Earlier ones are for those who verify the log.
         if let Some((last, path)) = full(path).map_err(|error| unusable(path, &error))?.pop() {
             let extent = read_file(&path, &mut reader, &mut nothing)?;
