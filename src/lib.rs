@@ -33,6 +33,9 @@ pub mod report;
 pub mod store;
 
 #[cfg(feature = "gate")]
+pub mod policies;
+
+#[cfg(feature = "gate")]
 pub mod gate;
 
 #[cfg(feature = "lsp")]

@@ -1,11 +1,16 @@
 //! The words of the command line.
 
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "gate")]
+use crate::cli::serving::{LogFlags, PolicyFlags};
 use crate::decision::Verdict;
 use crate::engine::Budget;
 use crate::recording::{Form, Options, Parts};
@@ -100,7 +105,21 @@ pub(crate) enum Command {
                       Exit codes: 0 it ended on a signal, 2 it did not start.\n\n\
                       Example: gatelog serve --policy policies --store sqlite:gatelog.db --tokens tokens.json"
     )]
-    Serve(Box<Serve>),
+    Serve(Box<crate::cli::arguments::serve::Serve>),
+    /// Look after folders of policies that gates serve
+    #[cfg(feature = "gate")]
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Say whether a decision log is whole: every line as it was written, and each after the one before, over all its files
+    #[cfg(feature = "gate")]
+    #[command(
+        after_help = "The log is named by its file; those that are full are beside it and found by themselves, others can be \
+                      named in any order. The head that is printed is an anchor: keep it elsewhere, and give it to a later \
+                      run, which then finds what was cut off or written anew before it.\n\n\
+                      Exit codes: 0 it is whole, 2 it is broken or cannot be read.\n\n\
+                      Example: gatelog verify-log decisions.jsonl --head 5b9d…"
+    )]
+    VerifyLog(VerifyLog),
     /// Look after the journals of gates
     #[cfg(feature = "sqlite")]
     #[command(subcommand)]
@@ -176,6 +195,15 @@ pub(crate) struct Replay {
     /// Show only calls of this verdict; repeatable
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) only: Vec<VerdictName>,
+    /// Take what ran from the decision log of the gate, and not from the recordings: an answer to a call that it never
+    /// allowed is no evidence; its full files are found beside it
+    #[cfg(feature = "gate")]
+    #[arg(long = "log", value_name = "DECISIONS")]
+    pub(crate) logs: Vec<PathBuf>,
+    /// The key of that log: arguments that were checked are compared with the recorded ones
+    #[cfg(feature = "gate")]
+    #[arg(long, value_name = "FILE", requires = "logs")]
+    pub(crate) log_key: Option<PathBuf>,
     /// Exit with 1 where something had to be assumed
     #[arg(long)]
     pub(crate) strict: bool,
@@ -348,16 +376,15 @@ pub(crate) struct Import {
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
     #[command(flatten)]
-    pub(crate) policy: PolicyFiles,
+    pub(crate) policy: PolicyFlags,
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
     /// Talk on standard input and output
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
     /// Where journals are kept, a SQLite file; without it they are gone with the process
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-    /// What is done with verdicts: with `advise` calls run whatever they are
-    #[arg(long, value_enum, value_name = "MODE", default_value = "enforce")]
-    pub(crate) mode: ModeName,
     /// How many milliseconds a verdict may take
     #[arg(long, value_name = "MS", default_value_t = 2000)]
     pub(crate) deadline: u64,
@@ -371,151 +398,52 @@ pub(crate) struct Hook {
     pub(crate) settings: Settings,
 }
 
-#[cfg(feature = "serve")]
-#[derive(Debug, Args)]
-pub(crate) struct Serve {
-    #[command(subcommand)]
-    pub(crate) task: Option<ServeTask>,
-    #[command(flatten)]
-    pub(crate) policy: PolicyFiles,
-    /// Where to listen: 127.0.0.1:7474, [::1]:7474 or unix:/path.sock
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7474", env = "GATELOG_LISTEN")]
-    pub(crate) listen: crate::serve::Address,
-    /// Where journals are kept: sqlite:FILE, or memory, which is gone with the process
-    #[arg(long, value_name = "STORE", required = true, env = "GATELOG_STORE")]
-    pub(crate) store: Option<StorePlace>,
-    /// Who may ask, a list of tokens as `gatelog serve token` prints them
-    #[arg(long, value_name = "FILE", env = "GATELOG_TOKENS")]
-    pub(crate) tokens: Option<PathBuf>,
-    /// The certificate of the service with those that vouch for it, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_key", env = "GATELOG_TLS_CERT")]
-    pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key, PEM
-    #[arg(long, value_name = "FILE", requires = "tls_cert", env = "GATELOG_TLS_KEY")]
-    pub(crate) tls_key: Option<PathBuf>,
-    /// A user of this machine, by number, whose processes may ask through a Unix socket beside the service's own;
-    /// repeatable
-    #[arg(long = "allow-uid", value_name = "UID", env = "GATELOG_ALLOW_UID", value_delimiter = ',')]
-    pub(crate) uids: Vec<u32>,
-    /// What is done with verdicts: with `advise` calls run whatever they are
-    #[arg(long, value_enum, value_name = "MODE", default_value = "enforce", env = "GATELOG_MODE")]
-    pub(crate) mode: ModeName,
-    /// How many milliseconds a verdict may take
-    #[arg(long, value_name = "MS", default_value_t = 2000, env = "GATELOG_DEADLINE")]
-    pub(crate) deadline: u64,
-    /// Record all parts of messages, and do not stop at data, files and code
-    #[arg(long)]
-    pub(crate) full_parts: bool,
-    /// What agents are shown beside a session, see `replay --help`
-    #[arg(long, value_name = "FILE", env = "GATELOG_AGENTS")]
-    pub(crate) agents: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) limits: ServeLimits,
-    /// Who asks where there are no tokens
-    #[command(flatten, next_help_heading = "Callers without tokens, and rules for all")]
-    pub(crate) settings: Settings,
-}
-
-#[cfg(feature = "serve")]
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Limits")]
-pub(crate) struct ServeLimits {
-    /// Bytes of the body of a request
-    #[arg(long, value_name = "BYTES", default_value_t = 4 << 20, env = "GATELOG_MAX_BODY")]
-    pub(crate) max_body: usize,
-    /// Connections at once; fewer where the system lets the process open fewer files
-    #[arg(long, value_name = "N", default_value_t = 10_000, env = "GATELOG_MAX_CONNECTIONS")]
-    pub(crate) max_connections: usize,
-    /// Requests at once; more are answered with 503
-    #[arg(long, value_name = "N", default_value_t = 512, env = "GATELOG_MAX_REQUESTS")]
-    pub(crate) max_requests: usize,
-    /// Sessions of one tenant in memory; more are answered with 429
-    #[arg(long, value_name = "N", default_value_t = 10_000, env = "GATELOG_MAX_SESSIONS")]
-    pub(crate) max_sessions: usize,
-    /// Seconds that a session stays in memory which nobody asks about
-    #[arg(long, value_name = "S", default_value_t = 300, env = "GATELOG_IDLE_SESSION")]
-    pub(crate) idle_session: u64,
-    /// Seconds that a connection stays open on which nothing moves
-    #[arg(long, value_name = "S", default_value_t = 60, env = "GATELOG_IDLE_CONNECTION")]
-    pub(crate) idle_connection: u64,
-    /// Seconds in which the head of a request has to come
-    #[arg(long, value_name = "S", default_value_t = 10, env = "GATELOG_HEADER_TIME")]
-    pub(crate) header_time: u64,
-    /// Seconds in which its body has to come
-    #[arg(long, value_name = "S", default_value_t = 20, env = "GATELOG_BODY_TIME")]
-    pub(crate) body_time: u64,
-    /// Seconds in which a request has to be answered
-    #[arg(long, value_name = "S", default_value_t = 30, env = "GATELOG_REQUEST_TIME")]
-    pub(crate) request_time: u64,
-    /// Seconds that requests under way may take at the end
-    #[arg(long, value_name = "S", default_value_t = 30, env = "GATELOG_DRAIN")]
-    pub(crate) drain: u64,
-}
-
-#[cfg(feature = "serve")]
+#[cfg(feature = "gate")]
 #[derive(Debug, Subcommand)]
-pub(crate) enum ServeTask {
-    /// Make a token: the token itself on standard output, its object for the file of tokens on standard error
+pub(crate) enum PolicyCommand {
+    /// Write the manifest of a folder, with the digests of its policy files as they are now
     #[command(
-        after_help = "The token is kept nowhere: give it to its holder, and the object to the file of tokens.\n\n\
-                      Example: gatelog serve token --principal runner --tenant acme --scope run"
+        after_help = "Where there is no manifest, all files of the folder are one policy, which is enforced for all tenants. \
+                      What a manifest says of policies stays: edit it, and write it again.\n\n\
+                      Exit codes: 0 done, 2 the folder could not be served, and nothing is written.\n\n\
+                      Example: gatelog policy manifest policies"
     )]
-    Token(ServeToken),
+    Manifest(PolicyManifest),
+    /// Load a folder as a gate would, and name what would serve
+    #[command(
+        after_help = "Exit codes: 0 it can be served, 2 it cannot.\n\nExample: gatelog policy verify policies"
+    )]
+    Verify(PolicyVerify),
 }
 
-#[cfg(feature = "serve")]
+#[cfg(feature = "gate")]
 #[derive(Debug, Args)]
-pub(crate) struct ServeToken {
-    /// Who holds it
-    #[arg(long, value_name = "NAME")]
-    pub(crate) principal: String,
-    /// A role of its holder; repeatable
-    #[arg(long = "role", value_name = "ROLE")]
-    pub(crate) roles: Vec<String>,
-    /// The tenant whose sessions it is for
-    #[arg(long, value_name = "TENANT", default_value = "default")]
-    pub(crate) tenant: String,
-    /// What it is for
-    #[arg(long, value_enum, value_name = "SCOPE", default_value = "run")]
-    pub(crate) scope: ScopeName,
+pub(crate) struct PolicyManifest {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Confirm that these policies may take the place of ones that deny what no rule of theirs denies
+    #[arg(long)]
+    pub(crate) drop_denials: bool,
 }
 
-/// What a token is for.
-#[cfg(feature = "serve")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ScopeName {
-    /// Runs sessions: events, checks, results
-    Run,
-    /// Answers asks for a person
-    Approve,
-    /// Looks after the gate
-    Administer,
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct PolicyVerify {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
-/// Where journals are kept.
-#[cfg(feature = "serve")]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum StorePlace {
-    /// In a SQLite file.
-    Sqlite(PathBuf),
-    /// In memory.
-    Memory,
-}
-
-#[cfg(feature = "serve")]
-impl std::str::FromStr for StorePlace {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some(("sqlite", file)) if !file.is_empty() => Ok(Self::Sqlite(file.into())),
-            Some(("postgres" | "postgresql", _)) => {
-                Err("PostgreSQL is not there as a store: write `sqlite:FILE` or `memory`".to_owned())
-            }
-            None if text == "memory" => Ok(Self::Memory),
-            _ => Err("write `sqlite:FILE` or `memory`".to_owned()),
-        }
-    }
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct VerifyLog {
+    /// Files of a log
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A hash that some line has to have, as an earlier run printed it
+    #[arg(long, value_name = "HASH")]
+    pub(crate) head: Option<String>,
 }
 
 /// What is done with verdicts.

@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cli::arguments::{ModeName, ScopeName, Serve, ServeLimits, ServeTask, ServeToken, StorePlace};
+use crate::cli::arguments::serve::{ScopeName, Serve, ServeLimits, ServeTask, ServeToken, StorePlace};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::cli::policy::{self, Audience};
+use crate::cli::serving::no_policy;
 use crate::cli::settings::caller_and_metadata;
 use crate::gate::Gate;
 use crate::monitor::Caller;
+use crate::policies::PolicySet;
 use crate::recording::Parts;
-use crate::recording::journal::Mode;
 use crate::report::json::FileError;
 use crate::report::visible::visible;
 use crate::serve::{Limits, NewToken, Peers, Scope, Server, Setup, Tls, Tokens};
@@ -26,11 +27,11 @@ pub(crate) fn run(flags: &Serve, quiet: bool, console: &mut Console<'_>) -> Exit
     if let Some(ServeTask::Token(flags)) = &flags.task {
         return token(flags, quiet, console);
     }
-    let policy = match policy::load(&flags.policy.policies, console) {
-        Ok(policy) => policy,
-        Err(no) => return policy::report(&no, Audience::People, console),
+    let policies = match flags.policy.load() {
+        Ok(policies) => policies,
+        Err(error) => return policy::report(&no_policy(error), Audience::People, console),
     };
-    let setup = match setup(flags, policy, console) {
+    let setup = match setup(flags, policies, console) {
         Ok(setup) => setup,
         Err(error) => return policy::report_file(&error, Audience::People, console),
     };
@@ -60,11 +61,7 @@ pub(crate) fn run(flags: &Serve, quiet: bool, console: &mut Console<'_>) -> Exit
     Exit::Done
 }
 
-fn setup(
-    flags: &Serve,
-    policy: std::sync::Arc<crate::monitor::Policy>,
-    console: &mut Console<'_>,
-) -> Result<Setup, FileError> {
+fn setup(flags: &Serve, policies: PolicySet, console: &mut Console<'_>) -> Result<Setup, FileError> {
     let store = match &flags.store {
         Some(StorePlace::Sqlite(path)) => {
             Journals::sqlite(path).map_err(|error| files::unreadable(path, error))?
@@ -76,21 +73,20 @@ fn setup(
         None => String::new(),
         Some(path) => files::text(path, console)?,
     };
-    let mode = match flags.mode {
-        ModeName::Enforce => Mode::Enforce,
-        ModeName::Advise => Mode::Advise,
-    };
-    let gate = Gate::builder()
-        .policy(policy)
+    let mut gate = Gate::builder()
+        .policies(policies)
         .store(store.clone())
-        .mode(mode)
         .budget(flags.settings.budget.budget())
         .deadline(Duration::from_millis(flags.deadline))
         .metadata(metadata)
         .parts(if flags.full_parts { Parts::Full } else { Parts::Supported })
-        .agents(&agents)
-        .build()
-        .map_err(|error| files::unreadable(&flags.agents.clone().unwrap_or_default(), error))?;
+        .agents(&agents);
+    if let Some(log) = flags.log.open(console)? {
+        gate = gate.log(log);
+    }
+    let gate =
+        gate.build().map_err(|error| files::unreadable(&flags.agents.clone().unwrap_or_default(), error))?;
+    let reloader = flags.policy.keep(&gate)?;
     let tokens = match &flags.tokens {
         None => None,
         Some(path) => {
@@ -104,7 +100,7 @@ fn setup(
     };
     let (address, peers, limits) =
         (flags.listen.clone(), Peers::new(flags.uids.clone()), limits(&flags.limits));
-    Ok(Setup { gate, store, address, tokens, local: caller, peers, tls, limits })
+    Ok(Setup { gate, reloader, store, address, tokens, local: caller, peers, tls, limits })
 }
 
 fn tls(certificate: &Path, key: &Path, console: &mut Console<'_>) -> Result<Tls, FileError> {

@@ -1,3 +1,4 @@
+use crate::engine::StopFlag;
 use crate::engine::ancestry::RecordNames;
 use crate::engine::join::Window;
 use crate::engine::tuples::{Fresh, Row, Tuples};
@@ -18,6 +19,8 @@ pub struct Database {
     pub names: RecordNames,
     pub(crate) relations: Vec<Tuples>,
     pub(crate) cache: Cache,
+    /// Ends evaluation over these facts.
+    pub(crate) stop: Option<StopFlag>,
     /// The ancestors of the `Current` records.
     pub(crate) depends: Runs,
     /// The state of the relation `Current` that `depends` was computed from.
@@ -60,6 +63,7 @@ impl Database {
             names: RecordNames::default(),
             relations,
             cache: Cache::default(),
+            stop: None,
             depends: Runs::default(),
             depends_at: None,
             windows,
@@ -67,6 +71,11 @@ impl Database {
             touched: None,
             spare: Vec::new(),
         }
+    }
+
+    /// Lets evaluation over these facts end once the flag is raised.
+    pub fn heed(&mut self, stop: StopFlag) {
+        self.stop = Some(stop);
     }
 
     /// Adds a tuple. One of another width than the relation's is left out.

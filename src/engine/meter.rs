@@ -1,4 +1,4 @@
-use crate::engine::Budget;
+use crate::engine::{Budget, StopFlag};
 use crate::program::{Program, RelationId};
 use crate::source::Span;
 
@@ -16,12 +16,15 @@ pub(crate) enum Spent {
     Tuples(u64),
     Bytes(u64),
     Steps(u64),
+    /// Whoever asked waits no longer.
+    Stopped,
 }
 
 impl Halt {
     pub(crate) fn text(&self, program: &Program) -> String {
         let name = name_of(program, self.relation);
         let limit = match self.what {
+            Spent::Stopped => return format!("the work was stopped while deriving `{name}`"),
             Spent::Tuples(limit) => format!("limit of {limit} derived tuples"),
             Spent::Bytes(limit) => format!("limit of {limit} bytes"),
             Spent::Steps(limit) => format!("limit of {limit} steps"),
@@ -37,11 +40,17 @@ pub(crate) fn name_of(program: &Program, relation: RelationId) -> String {
     rule.map_or_else(|| name.to_owned(), |rule| rule.id.clone())
 }
 
+/// Steps between two looks at the stop flag: some microseconds.
+const LOOK: u64 = 1 << 12;
+
 /// What one check has used of its budget.
 #[derive(Debug)]
 pub(crate) struct Meter {
     budget: Budget,
+    stop: Option<StopFlag>,
     steps: u64,
+    /// Steps after which the budget of steps is spent, or the flag is looked at.
+    due: u64,
     tuples: u64,
     tuple_bytes: u64,
     pool_at_start: usize,
@@ -49,8 +58,19 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(budget: Budget, pool_bytes: usize) -> Self {
-        Self { budget, steps: 0, tuples: 0, tuple_bytes: 0, pool_at_start: pool_bytes, pool_bytes: 0 }
+    pub(crate) fn new(budget: Budget, stop: Option<StopFlag>, pool_bytes: usize) -> Self {
+        // Work that is stopped does not even begin.
+        let due = if stop.is_some() { 0 } else { budget.steps };
+        Self {
+            budget,
+            stop,
+            steps: 0,
+            due,
+            tuples: 0,
+            tuple_bytes: 0,
+            pool_at_start: pool_bytes,
+            pool_bytes: 0,
+        }
     }
 
     /// Tuples looked at so far, rounds included.
@@ -61,9 +81,18 @@ impl Meter {
     /// One tuple was looked at.
     pub(crate) fn step(&mut self, relation: RelationId) -> Result<(), Halt> {
         self.steps += 1;
+        if self.steps > self.due { self.look(relation) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn look(&mut self, relation: RelationId) -> Result<(), Halt> {
         if self.steps > self.budget.steps {
             return Err(Halt { what: Spent::Steps(self.budget.steps), relation });
         }
+        if self.stop.as_ref().is_some_and(StopFlag::is_raised) {
+            return Err(Halt { what: Spent::Stopped, relation });
+        }
+        self.due = self.budget.steps.min(self.steps.saturating_add(LOOK));
         Ok(())
     }
 

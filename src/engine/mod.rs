@@ -38,6 +38,9 @@ pub use evaluate::{Engine, Progress};
 pub use probe::Reach;
 pub use tally::{Costs, LiteralCost};
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::program::RelationId;
 use crate::source::Span;
 
@@ -66,6 +69,24 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self { tuples: 10_000_000, bytes: 256 << 20, steps: 500_000_000 }
+    }
+}
+
+/// Ends work from outside. Whoever holds a copy may raise it; what looks at another copy ends soon after, with an error that
+/// denies, and so does all that comes later. It never changes what is derived in any other way.
+#[derive(Debug, Clone, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// Ends the work, for good.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the work is to end.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 

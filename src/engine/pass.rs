@@ -30,7 +30,7 @@ impl<'a> Pass<'a> {
         lineage: &'a Lineage,
         budget: Budget,
     ) -> Self {
-        let meter = Meter::new(budget, database.pool.bytes());
+        let meter = Meter::new(budget, database.stop.clone(), database.pool.bytes());
         engine.depend(database, lineage);
         Self { engine, program, database, lineage, meter, faults: Faults::default() }
     }

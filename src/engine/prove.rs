@@ -405,6 +405,7 @@ fn spent(halt: Halt) -> EvalError {
         Spent::Tuples(limit) => format!("{limit} derived tuples"),
         Spent::Bytes(limit) => format!("{limit} bytes"),
         Spent::Steps(limit) => format!("{limit} steps"),
+        Spent::Stopped => return EvalError { what: "the explanation was stopped".to_owned(), span: None },
     };
     EvalError { what: format!("the explanation needs more than the limit of {limit}"), span: None }
 }

@@ -4,6 +4,9 @@
 //! session. Never: decides, lets a call run after a fault, or forgets what it has acknowledged.
 
 mod lines;
+mod log;
+mod reload;
+mod shadow;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,18 +19,26 @@ use crate::decision::Decision;
 use crate::engine::Budget;
 use crate::gate::worker::Command;
 use crate::monitor::{Caller, Policy};
+use crate::policies::{DroppedDenials, PoliciesError, PolicySet, Served};
 use crate::recording::Parts;
+use crate::recording::decisions::{Activated, Said};
 use crate::recording::journal::{
-    Access, Confirm, Ending, Entry, Finish, JournalFault, Mode, ModelRequest, Opening, Question, SessionKey,
+    Access, Adopted, Confirm, Ending, Entry, Finish, JournalFault, Mode, ModelRequest, Opening, Question,
+    SessionKey,
 };
 use crate::records::agents::Agents;
 use crate::session::SessionError;
-use crate::store::{Journals, JournalsError};
+use crate::store::{Journals, JournalsError, LogError, LogState};
 
 pub use crate::gate::lines::{LinesError, serve};
+pub use crate::gate::log::{Detail, Logging};
+pub use crate::gate::reload::Reloader;
 
 /// How long a verdict may take.
 const DEADLINE: Duration = Duration::from_secs(2);
+
+/// The name of a policy that is the only one.
+const POLICY: &str = "policy";
 
 /// Commands of a session that wait.
 const QUEUE: usize = 256;
@@ -56,6 +67,12 @@ pub enum GateError {
     NoSession,
     #[error("the session is run by another caller, or under other roles: open one of another name")]
     OtherCaller,
+    #[error("no verdict is given that is not logged: {0}")]
+    Log(#[from] LogError),
+    #[error("no verdict is given that is not logged, and the decision log took longer than {} ms", limit.as_millis())]
+    LogSlow { limit: Duration },
+    #[error("no policy decides for tenant `{tenant}`: name it in the manifest of policies")]
+    NoPolicy { tenant: String },
     #[error("a gate needs {what}")]
     Missing { what: &'static str },
     #[error("the agents file cannot be read: {why}")]
@@ -68,7 +85,9 @@ pub enum GateError {
 #[derive(Debug, Default)]
 pub struct Builder {
     policy: Option<Arc<Policy>>,
+    policies: Option<PolicySet>,
     store: Option<Journals>,
+    log: Option<Logging>,
     mode: Mode,
     budget: Budget,
     deadline: Option<Duration>,
@@ -79,10 +98,24 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What decides.
+    /// What decides for all tenants.
     #[must_use]
     pub fn policy(mut self, policy: Arc<Policy>) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    /// What decides for each tenant, in place of one policy and its mode.
+    #[must_use]
+    pub fn policies(mut self, policies: PolicySet) -> Self {
+        self.policies = Some(policies);
+        self
+    }
+
+    /// Where verdicts are logged. An allow is then given only after its line is on disk.
+    #[must_use]
+    pub fn log(mut self, log: Logging) -> Self {
+        self.log = Some(log);
         self
     }
 
@@ -147,7 +180,9 @@ impl Builder {
     /// # Errors
     /// Where policy or store is missing, or the agents file cannot be read.
     pub fn build(self) -> Result<Gate, GateError> {
-        let policy = self.policy.ok_or(GateError::Missing { what: "a policy" })?;
+        let one = |policy| PolicySet::one(POLICY, policy, self.mode);
+        let policies = self.policies.or_else(|| self.policy.map(one));
+        let policies = policies.ok_or(GateError::Missing { what: "a policy" })?;
         let store = self.store.ok_or(GateError::Missing { what: "a store for journals" })?;
         if !self.agents.is_empty() {
             Agents::parse(&self.agents).map_err(|faults| {
@@ -167,17 +202,29 @@ impl Builder {
             ..Opening::default()
         };
         let deadline = self.deadline.unwrap_or(DEADLINE);
-        let (policy, sessions) = (RwLock::new(policy), Mutex::default());
-        let caller = self.caller;
-        Ok(Gate { shared: Arc::new(Shared { policy, store, opening, caller, deadline, sessions }) })
+        let serving = Serving { policies: policies.digest().to_owned(), since: worker::now(), refused: None };
+        let gate = Gate {
+            shared: Arc::new(Shared {
+                policies: RwLock::new((Arc::new(policies), serving)),
+                store,
+                log: self.log,
+                opening,
+                caller: self.caller,
+                deadline,
+                sessions: Mutex::default(),
+            }),
+        };
+        gate.note();
+        Ok(gate)
     }
 }
 
 /// What all sessions of a gate share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    policy: RwLock<Arc<Policy>>,
+    policies: RwLock<(Arc<PolicySet>, Serving)>,
     pub(crate) store: Journals,
+    pub(crate) log: Option<Logging>,
     /// What every session is opened with; key, caller, policy and secret are those of each.
     pub(crate) opening: Opening,
     /// Who runs sessions of which nothing else is said.
@@ -187,8 +234,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    /// What decides for a tenant.
+    pub(crate) fn served(&self, tenant: &str) -> Result<Arc<Served>, GateError> {
+        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
+        policies.0.serves(tenant).cloned().ok_or_else(|| GateError::NoPolicy { tenant: tenant.to_owned() })
+    }
+
+    /// What a session has under that policy.
+    pub(crate) fn adopted(&self, served: &Served) -> Adopted {
+        let metadata = self.opening.metadata.iter().chain(&served.metadata).cloned().collect();
+        Adopted { policy: served.policy.program().digest.clone(), mode: served.mode, metadata }
     }
 
     /// Forgets a session that nobody holds any more.
@@ -297,15 +352,66 @@ impl Gate {
         GatedSession { commands }
     }
 
-    /// Lets another policy decide, from the next check of each session on.
+    /// Lets another policy decide for all tenants, from the next check of each session on.
     pub fn activate(&self, policy: Arc<Policy>) {
-        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.serve(PolicySet::one(POLICY, policy, self.shared.opening.mode));
     }
 
-    /// Digest of the policy that decides.
+    /// Lets other policies decide, from the next check of each session on.
+    ///
+    /// # Errors
+    /// Where they drop all denials of a tenant, and that is not confirmed: the gate serves what it served.
+    pub fn replace(&self, policies: PolicySet, dropped: DroppedDenials) -> Result<(), PoliciesError> {
+        policies.follows(&self.policies(), dropped)?;
+        self.serve(policies);
+        Ok(())
+    }
+
+    fn serve(&self, policies: PolicySet) {
+        let serving = Serving { policies: policies.digest().to_owned(), since: worker::now(), refused: None };
+        *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = (Arc::new(policies), serving);
+        self.note();
+    }
+
+    /// Notes that other policies were to serve, and why they do not.
+    pub fn refuse(&self, why: String) {
+        let mut policies = self.shared.policies.write().unwrap_or_else(PoisonError::into_inner);
+        policies.1.refused = Some(Refused { time: worker::now(), why });
+        drop(policies);
+        self.note();
+    }
+
+    /// Has the log say what serves.
+    fn note(&self) {
+        let Some(Logging { log, .. }) = &self.shared.log else { return };
+        let Serving { policies, since, refused } = self.serving();
+        let (time, refused) = refused.map_or((since, None), |refused| (refused.time, Some(refused.why)));
+        // A log that takes no lines is told of with the next verdict.
+        log.append(Said::Policies(Activated { time, policies, refused }), Box::new(|_| {}));
+    }
+
+    /// The policies that decide.
+    #[must_use]
+    pub fn policies(&self) -> Arc<PolicySet> {
+        Arc::clone(&self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// What serves, and how the last attempt to change that went.
+    #[must_use]
+    pub fn serving(&self) -> Serving {
+        self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// How the decision log stands; none where there is none.
+    #[must_use]
+    pub fn log(&self) -> Option<LogState> {
+        self.shared.log.as_ref().map(|logging| logging.log.state())
+    }
+
+    /// Digest of the policies that decide: of their manifest, or of the one policy.
     #[must_use]
     pub fn policy(&self) -> String {
-        self.shared.policy().program().digest.clone()
+        self.serving().policies
     }
 }
 
@@ -315,6 +421,26 @@ fn is_same(one: &Caller, other: &Caller) -> bool {
     one.principal == other.principal
         && one.entity == other.entity
         && sorted(&one.roles) == sorted(&other.roles)
+}
+
+/// Which policies serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serving {
+    /// Digest of the set.
+    pub policies: String,
+    /// Since when, RFC 3339.
+    pub since: String,
+    /// The last set that was to take its place and does not; none where none was since.
+    pub refused: Option<Refused>,
+}
+
+/// Policies that do not serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// When they were to, RFC 3339.
+    pub time: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// What an event brought.

@@ -1,14 +1,23 @@
 //! The task of one session: it alone holds the session's monitor, and does one thing after another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use crate::decision::{Decision, Verdict};
+use crate::engine::StopFlag;
+use crate::gate::log::{self, Verdicted};
+use crate::gate::shadow::{self, Shadowing, Shadows};
 use crate::gate::{Appended, Checked, GateError, Shared};
-use crate::monitor::{Caller, Monitor, Policy, Settings};
-use crate::recording::journal::{Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Word};
+use crate::monitor::{Caller, Monitor, Settings};
+use crate::policies::Served;
+use crate::recording::decisions::Micros;
+use crate::recording::journal::{
+    Access, Adopted, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Word,
+};
 use crate::recording::{Fed, Feed, Parts, StopKind, utc};
 use crate::session::{Considered, Session, SessionError};
 
@@ -49,10 +58,14 @@ struct Live {
     caller: Caller,
     feed: Feed,
     head: Head,
+    /// Ends what is worked on.
+    stop: StopFlag,
     /// What decides.
-    policy: Arc<Policy>,
-    /// Digest of the policy that the journal says decides.
-    served: String,
+    served: Arc<Served>,
+    /// What the journal says decides.
+    adopted: Adopted,
+    /// What is decided beside it.
+    shadows: Shadows,
 }
 
 struct Worker {
@@ -60,9 +73,32 @@ struct Worker {
     key: SessionKey,
     /// For whom it is opened where it has no journal.
     opener: Caller,
+    /// Who runs it, as its journal says; none until that was read.
+    runs: Option<Caller>,
     /// None until it is needed, and after anything went wrong: then it is read from the journal.
     live: Option<Box<Live>>,
+    /// A journal that is being read: what comes next takes it over, so that a long one is read once.
+    coming: Option<Reading>,
+    /// When the command that is served has to be done.
+    due: Instant,
+    /// A policy whose shadows took too long once, and are not asked any more.
+    dark: Option<Arc<Served>>,
 }
+
+/// A call that was judged.
+struct Judged {
+    considered: Considered,
+    decision: Decision,
+    /// What decided.
+    served: Arc<Served>,
+    /// How many events the session has.
+    events: u64,
+    shadows: Vec<Shadowing>,
+    micros: Micros,
+}
+
+/// Reads a session from its journal; none where there is no journal.
+type Reading = JoinHandle<Result<Option<Box<Live>>, GateError>>;
 
 /// Serves one session until nobody holds it any more.
 pub(crate) async fn run(
@@ -71,7 +107,8 @@ pub(crate) async fn run(
     opener: Caller,
     mut commands: mpsc::Receiver<Command>,
 ) {
-    let mut worker = Worker { shared, key, opener, live: None };
+    let due = Instant::now();
+    let mut worker = Worker { shared, key, opener, runs: None, live: None, coming: None, due, dark: None };
     while let Some(command) = commands.recv().await {
         worker.serve(command).await;
     }
@@ -88,6 +125,7 @@ pub(crate) fn now() -> String {
 impl Worker {
     /// Nobody may wait any more for an answer; then it goes nowhere.
     async fn serve(&mut self, command: Command) {
+        self.due = Instant::now() + self.shared.deadline;
         match command {
             Command::Append { event, told } => {
                 let _nobody_waits = told.send(self.append(event).await);
@@ -167,8 +205,7 @@ impl Worker {
         if question.clock.is_empty() {
             question.clock = now();
         }
-        let judged = self.judge(&question).await;
-        let (considered, decision) = match judged {
+        let judged = match self.judge(&question).await {
             Ok(judged) => judged,
             Err(error) => {
                 let _nobody_waits = told.send(self.deny(&question, &error).await);
@@ -176,50 +213,157 @@ impl Worker {
             }
         };
         if told.is_closed() {
-            self.withdraw(&considered);
+            self.withdraw(&judged.considered);
             return;
         }
-        let checked = match self.answer(&question, &considered, decision).await {
-            Ok(checked) => checked,
-            Err(error) => denied(&error),
+        let logged = self.log(&question, &judged).await;
+        let checked = match logged {
+            // What is no allow is said all the same.
+            Err(error) if judged.decision.verdict == Verdict::Allow => {
+                self.withdraw(&judged.considered);
+                self.deny(&question, &error).await
+            }
+            Ok(()) | Err(_) => match self.answer(&question, &judged).await {
+                Ok(checked) => checked,
+                Err(error) => self.denied(&question, &error).await,
+            },
         };
         let _nobody_waits = told.send(checked);
     }
 
-    async fn judge(&mut self, question: &Question) -> Result<(Considered, Decision), GateError> {
+    async fn judge(&mut self, question: &Question) -> Result<Judged, GateError> {
+        let started = log::started();
         self.adopt().await?;
-        let question = question.clone();
-        self.with(move |live| {
-            let considered = live.session.consider(&mut live.monitor, &question);
-            let decision = live.session.judge(&mut live.monitor, &considered, &question);
-            (considered, decision)
-        })
-        .await
+        let asked = question.clone();
+        let judged = self.with(move |live| {
+            let considered = live.session.consider(&mut live.monitor, &asked);
+            let decision = live.session.judge(&mut live.monitor, &considered, &asked);
+            let (events, _) = live.session.history();
+            let micros = Micros { verdict: log::since(started), shadows: 0 };
+            let (served, shadows) = (Arc::clone(&live.served), Vec::new());
+            Judged { considered, decision, served, events, shadows, micros }
+        });
+        let mut judged = judged.await?;
+        if !judged.served.shadows.is_empty() {
+            self.beside(question, &mut judged).await?;
+        }
+        Ok(judged)
+    }
+
+    /// Has the shadows decide. What goes wrong with them changes no verdict: the session is read again, and they are not
+    /// asked any more while the same policies serve.
+    async fn beside(&mut self, question: &Question, judged: &mut Judged) -> Result<(), GateError> {
+        let served = Arc::clone(&judged.served);
+        if self.dark.as_ref().is_some_and(|dark| Arc::ptr_eq(dark, &served)) {
+            judged.shadows = shadow::dark(&served, "it took too long before, or broke off");
+            return Ok(());
+        }
+        let (started, due) = (log::started(), self.due);
+        let (asked, considered) = (question.clone(), judged.considered.clone());
+        let came = self.with(move |live| {
+            let Live { session, monitor, shadows, .. } = live;
+            shadows.judge(session, monitor, &considered, &asked)
+        });
+        match came.await {
+            Ok(shadows) => judged.shadows = shadows,
+            Err(error) => {
+                judged.shadows = shadow::dark(&served, &error.to_string());
+                self.dark = Some(served);
+                self.due = Instant::now() + self.shared.deadline;
+                let asked = question.clone();
+                judged.considered =
+                    self.with(move |live| live.session.consider(&mut live.monitor, &asked)).await?;
+            }
+        }
+        judged.micros.shadows = log::since(started);
+        self.due = self.due.max(due);
+        Ok(())
+    }
+
+    /// Who runs the session.
+    fn principal(&self) -> Option<&str> {
+        self.runs.as_ref().unwrap_or(&self.opener).principal.as_deref()
+    }
+
+    /// Writes a verdict to the decision log, where there is one.
+    async fn log(&mut self, question: &Question, judged: &Judged) -> Result<(), GateError> {
+        let Some(logging) = &self.shared.log else { return Ok(()) };
+        let Judged { considered, decision, served, events, shadows, micros } = judged;
+        let verdicted = Verdicted {
+            key: &self.key,
+            question,
+            principal: self.principal(),
+            check: considered.ticket(),
+            events: *events,
+            decision,
+            may_run: decision.verdict == Verdict::Allow || served.mode == Mode::Advise,
+            served: Some(served),
+            unjudged: considered.refusal(),
+            shadows,
+            micros: *micros,
+        };
+        logging.write(&verdicted, self.shared.deadline).await
+    }
+
+    /// Writes the denial of a check that could not be judged to the decision log. That it cannot be written takes nothing
+    /// from the denial.
+    async fn log_fault(&self, question: &Question, checked: &Checked, events: u64, error: &GateError) {
+        let Some(logging) = &self.shared.log else { return };
+        if matches!(error, GateError::Log(_)) {
+            return;
+        }
+        let fault = error.to_string();
+        let served = self.shared.served(&self.key.tenant).ok();
+        let verdicted = Verdicted {
+            key: &self.key,
+            question,
+            principal: self.principal(),
+            check: &checked.ticket,
+            events,
+            decision: &checked.decision,
+            may_run: checked.may_run,
+            served: served.as_deref(),
+            unjudged: Some(&fault),
+            shadows: &[],
+            micros: Micros::default(),
+        };
+        // The line of a slow log comes behind that of the verdict that was not given for it.
+        let limit =
+            if matches!(error, GateError::LogSlow { .. }) { Duration::ZERO } else { self.shared.deadline };
+        let _denied_all_the_same = logging.write(&verdicted, limit).await;
+    }
+
+    /// The denial of a check whose answer cannot be kept.
+    async fn denied(&self, question: &Question, error: &GateError) -> Checked {
+        let checked = denied(error);
+        self.log_fault(question, &checked, 0, error).await;
+        checked
     }
 
     /// Keeps an answer, and lets the session know it.
-    async fn answer(
-        &mut self,
-        question: &Question,
-        considered: &Considered,
-        decision: Decision,
-    ) -> Result<Checked, GateError> {
-        let live = self.live.as_ref().ok_or(GateError::BrokenOff)?;
-        let answer = Session::answer(&live.policy, considered, &decision);
+    async fn answer(&mut self, question: &Question, judged: &Judged) -> Result<Checked, GateError> {
+        let Judged { considered, decision, served, .. } = judged;
+        let answer = Session::answer(&served.policy, considered, decision);
         self.keep(Entry::Check(question.clone(), answer.clone())).await?;
         let live = self.live.as_mut().ok_or(GateError::BrokenOff)?;
         live.session.settle(&mut live.monitor, considered, question, &answer);
         let may_run = decision.verdict == Verdict::Allow || live.session.mode() == Mode::Advise;
-        Ok(Checked { decision, ticket: answer.ticket, policy: answer.policy, may_run })
+        Ok(Checked { decision: decision.clone(), ticket: answer.ticket, policy: answer.policy, may_run })
     }
 
-    /// Denies a check that could not be judged. The session is read again, so that nothing of the attempt stays.
+    /// Denies a check that could not be judged. The session is read again, so that nothing of the attempt stays. That may
+    /// take as long again; a denial that cannot be kept by then is given all the same.
     async fn deny(&mut self, question: &Question, error: &GateError) -> Checked {
+        self.due = Instant::now() + self.shared.deadline;
         let fault = error.to_string();
         let kept = async {
-            let (ticket, advises) =
-                self.with(|live| (live.session.next_ticket(), live.session.mode() == Mode::Advise)).await?;
-            let policy = self.shared.policy().program().digest.clone();
+            let (ticket, advises, policy, events) = self
+                .with(|live| {
+                    let advises = live.session.mode() == Mode::Advise;
+                    let (events, _) = live.session.history();
+                    (live.session.next_ticket(), advises, live.adopted.policy.clone(), events)
+                })
+                .await?;
             let answer =
                 Answer { verdict: Word::Deny, ticket, policy, rules: Vec::new(), fault: fault.clone() };
             self.keep(Entry::Check(question.clone(), answer.clone())).await?;
@@ -227,14 +371,13 @@ impl Worker {
                 live.session.settle_fault(&mut live.monitor, question, &answer);
             }
             let decision = Decision::fault(fault.clone());
-            Ok::<_, GateError>(Checked {
-                decision,
-                ticket: answer.ticket,
-                policy: answer.policy,
-                may_run: advises,
-            })
+            let checked =
+                Checked { decision, ticket: answer.ticket, policy: answer.policy, may_run: advises };
+            Ok::<_, GateError>((checked, events))
         };
-        kept.await.unwrap_or_else(|_| denied(error))
+        let (checked, events) = kept.await.unwrap_or_else(|_| (denied(error), 0));
+        self.log_fault(question, &checked, events, error).await;
+        checked
     }
 
     fn withdraw(&mut self, considered: &Considered) {
@@ -246,21 +389,24 @@ impl Worker {
 
     /// Lets the policy that is active now decide, and says so in the journal where it is another one than before.
     async fn adopt(&mut self) -> Result<(), GateError> {
-        let policy = self.shared.policy();
-        let digest = policy.program().digest.clone();
+        let served = self.shared.served(&self.key.tenant)?;
+        let adopted = self.shared.adopted(&served);
+        let shared = Arc::clone(&self.shared);
+        let now = adopted.clone();
         let other = self
             .with(move |live| {
-                if !Arc::ptr_eq(&live.policy, &policy) {
-                    live.monitor.adopt(Arc::clone(&policy));
-                    live.policy = policy;
+                if !Arc::ptr_eq(&live.served, &served) {
+                    live.monitor.adopt(Arc::clone(&served.policy));
+                    live.shadows = Shadows::of(&served, &live.monitor, &shared.opening.metadata);
+                    live.served = served;
                 }
-                live.served != live.policy.program().digest
+                live.adopted != now
             })
             .await?;
         if other {
-            self.keep(Entry::Policy(digest.clone())).await?;
+            self.take(Entry::Policy(adopted.clone())).await?;
             if let Some(live) = &mut self.live {
-                live.served = digest;
+                live.adopted = adopted;
             }
         }
         Ok(())
@@ -269,15 +415,15 @@ impl Worker {
     /// Keeps an entry that the session has taken in. Where that fails, the session is read again from what is kept.
     async fn keep(&mut self, entry: Entry) -> Result<(), GateError> {
         let Some(live) = &mut self.live else { return Err(GateError::BrokenOff) };
-        let kept = add(&self.shared, &self.key, &mut live.head, entry).await;
+        let kept = add(&self.shared, &self.key, &mut live.head, entry, self.due).await;
         if kept.is_err() {
             self.live = None;
         }
         kept
     }
 
-    /// Works on the session, on a thread that may block. Work that takes too long is left to itself: the session is read
-    /// again for what comes next.
+    /// Works on the session, on a thread that may block. Work that takes too long is stopped: the session is read again for
+    /// what comes next.
     async fn with<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut Live) -> T + Send + 'static,
@@ -286,60 +432,87 @@ impl Worker {
             Some(live) => live,
             None => self.load().await?,
         };
+        if self.runs.is_none() {
+            self.runs = Some(live.caller.clone());
+        }
+        let stop = live.stop.clone();
         let job = tokio::task::spawn_blocking(move || {
             let result = work(&mut live);
             (live, result)
         });
-        let limit = self.shared.deadline;
-        match timeout(limit, job).await {
+        match timeout_at(self.due, job).await {
             Ok(Ok((live, result))) => {
                 self.live = Some(live);
                 Ok(result)
             }
             Ok(Err(_)) => Err(GateError::BrokenOff),
-            Err(_) => Err(GateError::Deadline { limit }),
+            Err(_) => {
+                stop.raise();
+                Err(GateError::Deadline { limit: self.shared.deadline })
+            }
         }
     }
 
     /// Reads the session from its journal, or opens it.
-    async fn load(&self) -> Result<Box<Live>, GateError> {
-        let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
-        let restored = tokio::task::spawn_blocking(move || {
-            let lines = shared.store.lines(&key)?;
-            Live::restore(&shared.policy(), &lines)
-        });
-        if let Some(live) = restored.await.map_err(|_| GateError::BrokenOff)?? {
+    async fn load(&mut self) -> Result<Box<Live>, GateError> {
+        let mut reading = match self.coming.take() {
+            Some(reading) => reading,
+            None => self.read_journal(),
+        };
+        let Ok(restored) = timeout_at(self.due, &mut reading).await else {
+            self.coming = Some(reading);
+            return Err(GateError::Deadline { limit: self.shared.deadline });
+        };
+        if let Some(live) = restored.map_err(|_| GateError::BrokenOff)?? {
             return Ok(live);
         }
-        let policy = self.shared.policy();
+        let served = self.shared.served(&self.key.tenant)?;
+        let Adopted { policy, mode, metadata } = self.shared.adopted(&served);
         let opener = self.opener.clone();
         let opening = Opening {
             key: self.key.clone(),
             principal: opener.principal,
             roles: opener.roles,
             entity: opener.entity,
-            policy: policy.program().digest.clone(),
+            policy,
+            mode,
+            metadata,
             secret: secret()?,
             ..self.shared.opening.clone()
         };
-        let mut live = Live::open(policy, &opening)?;
-        add(&self.shared, &self.key, &mut live.head, Entry::Open(opening)).await?;
+        let mut live = Live::open(&self.shared, served, &opening)?;
+        add(&self.shared, &self.key, &mut live.head, Entry::Open(opening), self.due).await?;
         Ok(live)
+    }
+
+    fn read_journal(&self) -> Reading {
+        let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
+        tokio::task::spawn_blocking(move || {
+            let served = shared.served(&key.tenant)?;
+            let lines = shared.store.lines(&key)?;
+            Live::restore(&shared, &served, &lines)
+        })
     }
 }
 
-/// Writes an entry, and waits until it is kept.
-async fn add(shared: &Shared, key: &SessionKey, head: &mut Head, entry: Entry) -> Result<(), GateError> {
-    let mut next = head.clone();
-    let line = next.write(entry)?;
+/// Writes an entry, and waits until it is kept. Where that fails or takes too long, nobody knows whether it is.
+async fn add(
+    shared: &Shared,
+    key: &SessionKey,
+    head: &mut Head,
+    entry: Entry,
+    due: Instant,
+) -> Result<(), GateError> {
+    let number = head.lines;
+    let line = head.write(entry)?;
     let (told, kept) = oneshot::channel();
     let done = Box::new(move |result| {
         let _nobody_waits = told.send(result);
     });
-    shared.store.append(key, head.lines, line, done);
-    kept.await.map_err(|_| GateError::BrokenOff)??;
-    *head = next;
-    Ok(())
+    shared.store.append(key, number, line, done);
+    let limit = shared.deadline;
+    let kept = timeout_at(due, kept).await.map_err(|_| GateError::Deadline { limit })?;
+    Ok(kept.map_err(|_| GateError::BrokenOff)??)
 }
 
 fn denied(error: &GateError) -> Checked {
@@ -355,28 +528,40 @@ fn secret() -> Result<String, GateError> {
 }
 
 impl Live {
-    fn open(policy: Arc<Policy>, opening: &Opening) -> Result<Box<Self>, GateError> {
-        let mut monitor = Monitor::new(Arc::clone(&policy), Settings::default());
+    fn open(shared: &Shared, served: Arc<Served>, opening: &Opening) -> Result<Box<Self>, GateError> {
+        let stop = StopFlag::default();
+        let settings = Settings { stop: Some(stop.clone()), ..Settings::default() };
+        let mut monitor = Monitor::new(Arc::clone(&served.policy), settings);
         let session = Session::open(&mut monitor, opening)?;
         let parts = if opening.full_parts { Parts::Full } else { Parts::Supported };
         let feed = Feed::new(parts, &opening.key.session);
-        let served = opening.policy.clone();
+        let adopted = Adopted {
+            policy: opening.policy.clone(),
+            mode: opening.mode,
+            metadata: opening.metadata.clone(),
+        };
         let caller = Caller {
             principal: opening.principal.clone(),
             roles: opening.roles.clone(),
             entity: opening.entity.clone(),
             tenant: Some(opening.key.tenant.clone()),
         };
-        Ok(Box::new(Self { monitor, session, caller, feed, head: Head::default(), policy, served }))
+        let head = Head::default();
+        let shadows = Shadows::of(&served, &monitor, &shared.opening.metadata);
+        Ok(Box::new(Self { monitor, session, caller, feed, head, stop, served, adopted, shadows }))
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
-    fn restore(policy: &Arc<Policy>, lines: &[String]) -> Result<Option<Box<Self>>, GateError> {
+    fn restore(
+        shared: &Shared,
+        served: &Arc<Served>,
+        lines: &[String],
+    ) -> Result<Option<Box<Self>>, GateError> {
         let mut head = Head::default();
         let mut live = None;
         for line in lines {
             match (head.read(line)?, &mut live) {
-                (Entry::Open(opening), _) => live = Some(Self::open(Arc::clone(policy), &opening)?),
+                (Entry::Open(opening), _) => live = Some(Self::open(shared, Arc::clone(served), &opening)?),
                 (entry, Some(live)) => live.again(entry)?,
                 // A head takes nothing before an opening.
                 (_, None) => return Err(GateError::BrokenOff),
@@ -402,7 +587,10 @@ impl Live {
             Entry::Check(question, answer) => {
                 self.session.settle_fault(&mut self.monitor, &question, &answer);
             }
-            Entry::Policy(digest) => self.served = digest,
+            Entry::Policy(adopted) => {
+                self.session.take(&mut self.monitor, &Entry::Policy(adopted.clone()))?;
+                self.adopted = adopted;
+            }
             entry => self.session.take(&mut self.monitor, &entry)?,
         }
         Ok(())

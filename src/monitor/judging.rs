@@ -78,6 +78,9 @@ impl Model {
     /// Nothing but what is the same for the whole session.
     pub(crate) fn new(policy: &Policy, settings: &Settings) -> Self {
         let (schema, mut database) = (&policy.schema, policy.engine.database());
+        if let Some(stop) = &settings.stop {
+            database.heed(stop.clone());
+        }
         for row in &settings.metadata {
             let tuple = row.each_ref().map(|text| database.text(text));
             database.insert(schema.policy_metadata, &tuple);

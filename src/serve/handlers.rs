@@ -25,6 +25,9 @@ use crate::serve::wire::{
 /// Sessions of a list, where its asker names no number.
 const LISTED: usize = 100;
 
+/// The version of the service.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Most sessions of a list.
 const MOST_LISTED: usize = 1000;
 
@@ -94,7 +97,7 @@ async fn described(key: &SessionKey, seat: &Seat) -> Result<Answer, Problem> {
 /// The service lives.
 #[utoipa::path(get, path = "/v1/healthz", responses((status = 200, body = Health)), security(()))]
 pub(crate) fn health() -> Answer {
-    document(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), policy: None })
+    document(&Health { status: "ok", version: VERSION, policy: None, refused: None })
 }
 
 /// The service takes requests, and reads its store.
@@ -110,8 +113,12 @@ pub(crate) async fn ready(service: &Arc<Service>) -> Result<Answer, Problem> {
         Ok(Err(error)) => return Err(Problem::busy("store", error.to_string())),
         Err(_) => return Err(Problem::busy("store", "the store was not read")),
     }
-    let policy = Some(service.gate.policy());
-    Ok(document(&Health { status: "ok", version: env!("CARGO_PKG_VERSION"), policy }))
+    if let Some(fault) = service.gate.log().and_then(|log| log.fault) {
+        return Err(Problem::busy("log", fault));
+    }
+    let serving = service.gate.serving();
+    let refused = serving.refused.map(|refused| refused.why);
+    Ok(document(&Health { status: "ok", version: VERSION, policy: Some(serving.policies), refused }))
 }
 
 /// This document.
@@ -124,7 +131,9 @@ pub(crate) fn openapi() -> Answer {
 #[utoipa::path(get, path = "/v1/metrics",
     responses((status = 200, body = String, content_type = "application/openmetrics-text")))]
 pub(crate) fn metrics(service: &Service) -> Result<Answer, Problem> {
-    let written = service.metrics.text(service.seats.count(), service.store.commits(), service.gate.policy());
+    let serving = service.gate.serving();
+    let (sessions, commits) = (service.seats.count(), service.store.commits());
+    let written = service.metrics.text(sessions, commits, serving.policies, serving.refused.is_some());
     let written = written
         .map_err(|_| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "metrics", "the counts have no text"))?;
     Ok(text(written, HeaderValue::from_static(metrics::TYPE)))

@@ -50,6 +50,7 @@ pub(crate) struct Metrics {
     connections: Gauge,
     commits: Counter,
     policy: Family<ByDigest, Gauge>,
+    policy_refused: Gauge,
 }
 
 impl Metrics {
@@ -65,6 +66,7 @@ impl Metrics {
             connections: Gauge::default(),
             commits: Counter::default(),
             policy: Family::default(),
+            policy_refused: Gauge::default(),
         };
         let registry = &mut metrics.registry;
         registry.register("checks", "Checks that were answered, by verdict", metrics.checks.clone());
@@ -76,6 +78,8 @@ impl Metrics {
         registry.register("connections", "Connections that are open", metrics.connections.clone());
         registry.register("store_commits", "Times that lines were brought to disk", metrics.commits.clone());
         registry.register("policy", "The policy that decides, by its digest", metrics.policy.clone());
+        let help = "1 while policies that were to take the place of those do not";
+        registry.register("policy_refused", help, metrics.policy_refused.clone());
         metrics
     }
 
@@ -111,11 +115,13 @@ impl Metrics {
         sessions: usize,
         commits: u64,
         digest: String,
+        refused: bool,
     ) -> Result<String, std::fmt::Error> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.sessions.set(i64::try_from(sessions).unwrap_or(i64::MAX));
         let counted: &AtomicU64 = self.commits.inner();
         counted.store(commits, Ordering::Relaxed);
+        self.policy_refused.set(i64::from(refused));
         self.policy.clear();
         self.policy.get_or_create(&ByDigest { digest }).set(1);
         let mut text = String::new();

@@ -14,6 +14,7 @@ mod openapi;
 mod patient;
 mod problem;
 mod routes;
+mod rules;
 mod seats;
 mod server;
 mod tls;

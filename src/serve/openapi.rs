@@ -7,6 +7,7 @@ use utoipa::{Modify, OpenApi};
 use crate::report::json::line;
 use crate::serve::handlers;
 use crate::serve::problem::ProblemDocument;
+use crate::serve::rules;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -31,6 +32,9 @@ use crate::serve::problem::ProblemDocument;
         handlers::read,
         handlers::write,
         handlers::clear,
+        rules::policies,
+        rules::validate,
+        rules::activate,
     ),
     components(schemas(ProblemDocument<'_>)),
     security(("token" = [])),

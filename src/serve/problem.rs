@@ -116,6 +116,8 @@ impl From<GateError> for Problem {
             GateError::Missing { .. } | GateError::Agents { .. } | GateError::NoRandom { .. } => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "broken_gate")
             }
+            GateError::Log(_) | GateError::LogSlow { .. } => (StatusCode::SERVICE_UNAVAILABLE, "log"),
+            GateError::NoPolicy { .. } => (StatusCode::FORBIDDEN, "no_policy"),
             GateError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store"),
             GateError::Deadline { .. } => (StatusCode::SERVICE_UNAVAILABLE, "deadline"),
             GateError::BrokenOff | GateError::Closed => (StatusCode::SERVICE_UNAVAILABLE, "broken_off"),

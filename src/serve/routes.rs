@@ -12,6 +12,7 @@ use crate::serve::body;
 use crate::serve::door::Peer;
 use crate::serve::handlers;
 use crate::serve::problem::Problem;
+use crate::serve::rules;
 use crate::serve::server::Service;
 use crate::serve::tokens::{Holder, Scope};
 
@@ -36,6 +37,9 @@ enum Route {
     Read,
     Write,
     Clear,
+    Policies,
+    Validate,
+    Activate,
 }
 
 /// What a method and a path ask for.
@@ -66,6 +70,9 @@ fn route(method: &Method, path: &str) -> Result<Route, Problem> {
         "/v1/resources/read" => post(Route::Read),
         "/v1/resources/write" => post(Route::Write),
         "/v1/violations/clear" => post(Route::Clear),
+        "/v1/policies" => get(Route::Policies),
+        "/v1/policies/validate" => post(Route::Validate),
+        "/v1/policies/activate" => post(Route::Activate),
         _ => {
             let text = "there is nothing at this address: `/v1/openapi.json` lists what there is";
             Err(Problem::new(StatusCode::NOT_FOUND, "unknown_address", text))
@@ -76,9 +83,13 @@ fn route(method: &Method, path: &str) -> Result<Route, Problem> {
 /// For which of its scopes a token may ask that.
 fn scopes(route: Route) -> &'static [Scope] {
     match route {
-        Route::Health | Route::Ready | Route::OpenApi | Route::Metrics | Route::Sessions | Route::History => {
-            &[Scope::Run, Scope::Approve, Scope::Administer]
-        }
+        Route::Health
+        | Route::Ready
+        | Route::OpenApi
+        | Route::Metrics
+        | Route::Sessions
+        | Route::History
+        | Route::Policies => &[Scope::Run, Scope::Approve, Scope::Administer],
         Route::Open
         | Route::Append
         | Route::ModelRequest
@@ -88,7 +99,7 @@ fn scopes(route: Route) -> &'static [Scope] {
         | Route::Write => &[Scope::Run],
         Route::Confirm => &[Scope::Approve],
         // An approver vouches for one call. To take back the refusal of a session is to vouch for its runner.
-        Route::Clear => &[Scope::Administer],
+        Route::Clear | Route::Validate | Route::Activate => &[Scope::Administer],
     }
 }
 
@@ -167,6 +178,7 @@ async fn dispatch(
     match route {
         Route::Sessions => return handlers::sessions(service, holder, &query).await,
         Route::History => return handlers::history(service, holder, &query).await,
+        Route::Policies if query.is_empty() => return Ok(rules::policies(service, holder)),
         _ if !query.is_empty() => {
             return Err(Problem::bad("bad_query", "nothing is asked here by a query: leave it out"));
         }
@@ -184,9 +196,15 @@ async fn dispatch(
         Route::Read => handlers::read(service, holder, body::parse(&bytes)?).await,
         Route::Write => handlers::write(service, holder, body::parse(&bytes)?).await,
         Route::Clear => handlers::clear(service, holder, body::parse(&bytes)?).await,
-        Route::Health | Route::Ready | Route::OpenApi | Route::Metrics | Route::Sessions | Route::History => {
-            Err(Problem::bad("unknown_address", "this is asked without a body"))
-        }
+        Route::Validate => rules::validate(service, body::parse(&bytes)?).await,
+        Route::Activate => rules::activate(service, body::parse(&bytes)?).await,
+        Route::Health
+        | Route::Ready
+        | Route::OpenApi
+        | Route::Metrics
+        | Route::Sessions
+        | Route::History
+        | Route::Policies => Err(Problem::bad("unknown_address", "this is asked without a body")),
     }
 }
 

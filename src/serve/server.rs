@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::gate::Gate;
+use crate::gate::{Gate, Reloader};
 use crate::monitor::Caller;
 use crate::serve::connection::connect;
 use crate::serve::door::{Door, Peers};
@@ -63,6 +63,8 @@ pub struct Limits {
 pub struct Setup {
     /// What decides.
     pub gate: Gate,
+    /// What reads its policies anew.
+    pub reloader: Reloader,
     /// Where the gate keeps its journals.
     pub store: Journals,
     /// Where it listens.
@@ -106,8 +108,6 @@ pub enum Notice {
     PlainTokens,
     /// A connection could not be taken.
     NotAccepted(String),
-    /// SIGHUP came.
-    HangUp,
     /// It takes no more connections.
     Draining,
     /// It ends with connections that did not.
@@ -122,7 +122,7 @@ impl Notice {
     pub fn is_warning(&self) -> bool {
         match self {
             Self::PlainTokens | Self::NotAccepted(_) | Self::Cut(_) => true,
-            Self::Listening(_) | Self::NoTokens | Self::HangUp | Self::Draining | Self::Ended => false,
+            Self::Listening(_) | Self::NoTokens | Self::Draining | Self::Ended => false,
         }
     }
 }
@@ -141,7 +141,6 @@ impl fmt::Display for Notice {
                 "warning: tokens travel as plain text: give --tls-cert and --tls-key, or put a proxy that speaks TLS before it"
             ),
             Self::NotAccepted(why) => write!(f, "warning: a connection cannot be taken: {why}"),
-            Self::HangUp => write!(f, "SIGHUP: the policy stays as it is"),
             Self::Draining => write!(f, "ending: requests under way are finished"),
             Self::Cut(count) => {
                 write!(f, "warning: {count} connections were cut, since they did not end in time")
@@ -155,6 +154,7 @@ impl fmt::Display for Notice {
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) gate: Gate,
+    pub(crate) reloader: Reloader,
     pub(crate) store: Journals,
     pub(crate) door: Door,
     pub(crate) peers: Peers,
@@ -190,16 +190,11 @@ pub struct Server {
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    hang_up: Signal,
 }
 
 impl Signals {
     fn new() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            hang_up: signal(SignalKind::hangup())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// Waits for the word to end.
@@ -217,7 +212,7 @@ impl Server {
     /// # Errors
     /// Where the address is open to other machines and there are no tokens, or cannot be listened at.
     pub fn bind(setup: Setup) -> Result<Self, ServeError> {
-        let Setup { gate, store, address, tokens, local, peers, tls, limits } = setup;
+        let Setup { gate, reloader, store, address, tokens, local, peers, tls, limits } = setup;
         if tokens.is_none() && !address.is_local() {
             return Err(ServeError::Open { address });
         }
@@ -237,6 +232,7 @@ impl Server {
         let sockets = Arc::new(Semaphore::new(connections(limits.connections)));
         let service = Service {
             gate,
+            reloader,
             store,
             door: Door { tokens, local, own: peers.own },
             peers,
@@ -293,7 +289,6 @@ async fn serve(
         tokio::select! {
             _ = signals.terminate.recv() => break,
             _ = signals.interrupt.recv() => break,
-            _ = signals.hang_up.recv() => say(&Notice::HangUp),
             _ = sweep.tick() => service.seats.sweep(),
             accepted = listener.accept() => match accepted {
                 Ok(stream) => {

@@ -327,6 +327,62 @@ impl<'a> CheckAnswer<'a> {
     }
 }
 
+/// Whether policies that drop all denials are meant.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object, which may have `drop_denials`")]
+pub(crate) struct Activate {
+    /// Confirms that these policies may take the place of ones that deny what no rule of theirs denies.
+    #[serde(default)]
+    pub(crate) drop_denials: bool,
+}
+
+/// Nothing is said.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object without a key")]
+pub(crate) struct Nothing {}
+
+/// Policies that were read.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PoliciesRead {
+    /// Digest of the set.
+    pub(crate) policies: String,
+}
+
+/// What decides for the asker's tenant.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PoliciesAnswer {
+    /// Digest of the set of all tenants' policies.
+    pub(crate) policies: String,
+    /// Since when, RFC 3339.
+    pub(crate) since: String,
+    /// The set that was to take its place and does not; null where none was since.
+    pub(crate) refused: Option<RefusedRow>,
+    /// The policy; null where there is none, and all calls are denied.
+    pub(crate) decides: Option<PolicyRow>,
+    /// What is decided beside it.
+    pub(crate) shadows: Vec<PolicyRow>,
+}
+
+/// Policies that do not serve.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RefusedRow {
+    /// When they were to, RFC 3339.
+    pub(crate) time: String,
+    /// Why not.
+    pub(crate) why: String,
+}
+
+/// A policy.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PolicyRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its digest.
+    pub(crate) digest: String,
+    /// `enforce`, `advise` or `shadow`.
+    pub(crate) mode: &'static str,
+}
+
 /// Whether the service lives, or is ready.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
@@ -337,4 +393,7 @@ pub(crate) struct Health {
     /// Digest of the policy that decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<String>,
+    /// Why the policies that were to take its place do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<String>,
 }

@@ -232,12 +232,27 @@ impl Considered {
         question: &Question,
         approval: Option<Approval>,
     ) -> Decision {
+        match self.call_of(question, approval) {
+            Ok(call) => monitor.judge_gated(&call),
+            Err(why) => Decision::fault(why.to_owned()),
+        }
+    }
+
+    /// The call as a policy is asked about it.
+    ///
+    /// # Errors
+    /// Why no policy is asked.
+    pub(crate) fn call_of<'a>(
+        &'a self,
+        question: &'a Question,
+        approval: Option<Approval>,
+    ) -> Result<GatedCall<'a>, &'a str> {
         let (current, record) = match &self.matched {
-            Matched::Refused(why, _) => return Decision::fault(why.clone()),
+            Matched::Refused(why, _) => return Err(why),
             Matched::Recorded { record, current, .. } => (current, Some(*record)),
             Matched::Unseen { current } => (current, None),
         };
-        monitor.judge_gated(&GatedCall {
+        Ok(GatedCall {
             current,
             record,
             tool: &question.tool,
@@ -246,6 +261,15 @@ impl Considered {
             approval,
             clock: &question.clock,
         })
+    }
+
+    /// Why no policy is asked about the call; none where one is.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.matched {
+            Matched::Refused(why, _) => Some(why),
+            Matched::Recorded { .. } | Matched::Unseen { .. } => None,
+        }
     }
 
     /// Notes in the session what was answered.

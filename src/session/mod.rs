@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::decision::{Decision, Verdict};
 use crate::engine::Budget;
 use crate::json::{self, Json};
-use crate::monitor::{Caller, Monitor, Policy, Settings};
+use crate::monitor::{Beside, Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{
     Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Word,
 };
@@ -91,6 +91,7 @@ pub fn settings(opening: &Opening) -> Result<Settings, SessionError> {
         budget: Budget { tuples: opening.tuples, bytes: opening.bytes, steps: opening.steps },
         parts: if opening.full_parts { Parts::Full } else { Parts::Supported },
         agents: Arc::new(agents),
+        stop: None,
     })
 }
 
@@ -101,11 +102,16 @@ impl Session {
     /// Where the agents file of the opening cannot be read.
     pub fn open(monitor: &mut Monitor, opening: &Opening) -> Result<Self, SessionError> {
         monitor.restart(settings(opening)?);
+        Ok(Self::begin(monitor, opening))
+    }
+
+    /// Opens a session on a monitor without records, whose settings are there already.
+    pub fn begin(monitor: &mut Monitor, opening: &Opening) -> Self {
         let key = &opening.key;
         let graph = monitor.graph_mut();
         graph.set_session(&key.app, &key.user, &key.session);
         graph.set_gated();
-        Ok(Self {
+        Self {
             mode: opening.mode,
             principal: opening.principal.clone(),
             ids: Ids::default(),
@@ -115,7 +121,7 @@ impl Session {
             approved: BTreeMap::new(),
             stopped: None,
             violated: None,
-        })
+        }
     }
 
     /// What the gate does with its verdicts.
@@ -172,7 +178,11 @@ impl Session {
             Entry::Confirm(confirm) => self.confirm(monitor, confirm),
             Entry::Read(access) => self.read(monitor, access),
             Entry::Write(access) => self.write(monitor, access),
-            Entry::Policy(_) => Ok(()),
+            Entry::Policy(adopted) => {
+                self.mode = adopted.mode;
+                monitor.set_metadata(&adopted.metadata);
+                Ok(())
+            }
             Entry::Clear => {
                 self.violated = None;
                 Ok(())
@@ -225,6 +235,19 @@ impl Session {
         considered.judge(monitor, question, approval)
     }
 
+    /// What another policy says of what was considered, on the same session; none where no policy is asked. Nothing of the
+    /// session changes.
+    pub fn judge_beside(
+        &self,
+        monitor: &Monitor,
+        beside: &mut Beside,
+        considered: &Considered,
+        question: &Question,
+    ) -> Option<Decision> {
+        let approval = self.approval(monitor, considered);
+        considered.call_of(question, approval).ok().map(|call| monitor.judge_beside(beside, &call))
+    }
+
     /// What a decision is answered with.
     #[must_use]
     pub fn answer(policy: &Policy, considered: &Considered, decision: &Decision) -> Answer {
@@ -261,7 +284,7 @@ impl Session {
         if answer.verdict == Word::Allow {
             self.approved.remove(considered.asked());
         }
-        self.tickets.add(Ticket::new(considered, question, answer, approval));
+        self.tickets.add(Ticket::new(considered, question, answer, approval, self.mode));
     }
 
     /// Notes a check that was denied without being considered, such as one whose deadline passed.
@@ -270,7 +293,7 @@ impl Session {
         let call = self.open.denied(monitor.graph(), question);
         let considered = Considered::new(ticket, Matched::Refused(answer.fault.clone(), call), question);
         considered.note(monitor.graph_mut(), question, answer);
-        self.tickets.add(Ticket::new(&considered, question, answer, None));
+        self.tickets.add(Ticket::new(&considered, question, answer, None, self.mode));
     }
 
     fn model_request(&mut self, request: &ModelRequest) -> Result<(), SessionError> {
@@ -294,7 +317,7 @@ impl Session {
         let ticket = self.tickets.open(&finish.ticket)?;
         let did_run = !matches!(finish.ending, Ending::NotRun);
         let changed = ran.is_some_and(|ran| ran.canonical() != ticket.asked.arguments);
-        let refused = ticket.verdict != Word::Allow && self.mode == Mode::Enforce;
+        let refused = ticket.verdict != Word::Allow && ticket.mode == Mode::Enforce;
         let (call, tool) = (ticket.call, ticket.asked.tool.clone());
         ticket.used = finish.ending != Ending::Pending;
         let why = if did_run && refused {

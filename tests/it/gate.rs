@@ -11,7 +11,7 @@ use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use gatelog::json::{self, Json};
 use gatelog::monitor::{Caller, Policy, Settings};
 use gatelog::program::{NoIncludes, check};
-use gatelog::recording::journal::{Access, Ending, Entry, Mode, Question, Resource, SessionKey};
+use gatelog::recording::journal::{Access, Adopted, Ending, Entry, Mode, Question, Resource, SessionKey};
 use gatelog::recording::{Event, Fed, Feed, Form, Options, PartKind, Parts, Recording, is_request, read};
 use gatelog::replay::{SessionReport, replay};
 use gatelog::session::SessionError;
@@ -556,9 +556,12 @@ fn another_policy_decides_from_the_next_check_on_and_is_named() {
     let (recording, report) = replayed(&hand.policy, &hand.store, &key("s"));
     assert!(report.warnings.iter().any(|notice| notice.kind == "gate_differs"));
     let steps = recording.journal.unwrap().steps;
-    let changes = steps
-        .iter()
-        .filter(|step| format!("{step:?}").contains(&format!("{:?}", Entry::Policy(second.policy.clone()))));
+    let changes = steps.iter().filter(|step| {
+        format!("{step:?}").contains(&format!(
+            "{:?}",
+            Entry::Policy(Adopted { policy: second.policy.clone(), ..Adopted::default() })
+        ))
+    });
     assert_eq!(changes.count(), 1);
 }
 

@@ -105,6 +105,49 @@ fn a_runner_is_told_what_may_run_and_a_person_is_asked() {
     assert_eq!(started.service.end(), (Some(0), true));
 }
 
+/// A service reads its policies anew by command and by signal, and goes on with those before where the new ones are broken.
+#[test]
+fn policies_are_read_anew_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut started = started(folder.path(), &["--decision-log", "decisions.jsonl"]);
+    let (mut runner, mut operator) =
+        (started.client("runner@acme:run"), started.client("operator@acme:administer"));
+    let path = folder.path().join("p.dl");
+    let session = named("s");
+    runner.post(
+        "/v1/events",
+        &json!({"session": session, "events": [call("c1", "wipe", 1), call("c2", "wipe", 2)]}),
+    );
+    assert_eq!(runner.check(&session, "c1", "wipe", &json!({"amount": 1}))["verdict"], "deny");
+    assert_eq!(runner.post("/v1/policies/activate", &json!({})).kind(), "scope");
+    let before = runner.get("/v1/policies").json();
+    std::fs::write(&path, "Unauthorized(").unwrap();
+    for path in ["/v1/policies/validate", "/v1/policies/activate"] {
+        let broken = operator.post(path, &json!({}));
+        assert_eq!((broken.status, broken.kind()), (422, "policies".to_owned()), "{path}");
+    }
+    let refused = operator.get("/v1/readyz");
+    assert!(refused.status == 200 && refused.body.contains("does not load"), "{refused:?}");
+    assert!(operator.get("/v1/metrics").body.contains("gatelog_policy_refused 1"));
+    assert_eq!(runner.get("/v1/policies").json()["decides"], before["decides"]);
+    std::fs::write(&path, "IsAuthorized(i) :- Actions(i, _).").unwrap();
+    assert_eq!(operator.post("/v1/policies/activate", &json!({})).kind(), "drops_denials");
+    assert_eq!(runner.check(&session, "c2", "wipe", &json!({"amount": 2}))["verdict"], "deny");
+    let activated = operator.post("/v1/policies/activate", &json!({"drop_denials": true}));
+    assert_eq!(activated.json()["policies"], runner.get("/v1/policies").json()["policies"]);
+    let allowed = runner.check(&session, "c2", "wipe", &json!({"amount": 2}));
+    assert_eq!((&allowed["verdict"], &allowed["policy"]), (&json!("allow"), &activated.json()["policies"]));
+    std::fs::write(&path, POLICY).unwrap();
+    started.service.signal("-HUP");
+    started.service.says(&format!("policies: {} serves from here on", before["policies"].as_str().unwrap()));
+    assert_eq!(runner.get("/v1/policies").json()["decides"], before["decides"]);
+    assert_eq!(started.service.end(), (Some(0), true));
+    let verified = gatelog(folder.path(), &["verify-log", "decisions.jsonl"], None);
+    assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+    // Who ran the session is who held the token.
+    assert!(crate::support::text(&folder.path().join("decisions.jsonl")).contains(r#""principal":"runner""#));
+}
+
 #[test]
 fn tokens_are_made_and_read() {
     let folder = tempfile::tempdir().unwrap();

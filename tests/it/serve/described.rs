@@ -81,6 +81,11 @@ fn use_all(runner: &mut Client, boss: &mut Client, operator: &mut Client) {
     runner.post("/v1/results", &finish);
     runner.post("/v1/results", &json!({}));
     operator.post("/v1/violations/clear", &json!({"session": session}));
+    for path in ["/v1/policies/validate", "/v1/policies/activate"] {
+        assert_eq!(operator.post(path, &json!({})).status, 200, "{path}");
+        operator.post(path, &json!({"policy": "x"}));
+    }
+    runner.get("/v1/policies");
     runner.get("/v1/sessions");
     runner.get("/v1/checks");
 }
