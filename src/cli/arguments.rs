@@ -105,7 +105,7 @@ pub(crate) enum Command {
                       Exit codes: 0 it ended on a signal, 2 it did not start.\n\n\
                       Example: gatelog serve --policy policies --store sqlite:gatelog.db --tokens tokens.json"
     )]
-    Serve(Box<crate::cli::arguments::serve::Serve>),
+    Serve(Box<serve::Serve>),
     /// Look after folders of policies that gates serve
     #[cfg(feature = "gate")]
     #[command(subcommand)]
