@@ -148,6 +148,33 @@ fn policies_are_read_anew_or_not_at_all() {
     assert!(crate::support::text(&folder.path().join("decisions.jsonl")).contains(r#""principal":"runner""#));
 }
 
+/// The requests of the page about gates are answered as it says.
+#[test]
+fn the_page_shows_requests_that_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = started(folder.path(), &[]);
+    let mut runner = started.client("runner@acme:run");
+    let page = crate::support::text(&crate::support::root().join("docs/gate.md"));
+    let shown = page.split("```http\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let (mut digest, mut ticket, mut sent) = (String::new(), String::new(), 0);
+    for request in shown.trim().split("\n\n") {
+        let (line, body) = request.split_once('\n').unwrap();
+        let body = body.replace("DIGEST", &digest).replace("TICKET", &ticket);
+        let answer = runner.post(line.strip_prefix("POST ").unwrap(), &serde_json::from_str(&body).unwrap());
+        assert!(matches!(answer.status, 200 | 204), "{line}: {answer:?}");
+        if answer.status == 200 {
+            let text = |key: &str| answer.json()[key].as_str().unwrap_or_default().to_owned();
+            (digest, ticket) = (text("digest"), text("ticket"));
+        }
+        sent += 1;
+    }
+    assert_eq!(sent, 3);
+    let document = runner.get("/v1/openapi.json").json();
+    for path in document["paths"].as_object().unwrap().keys() {
+        assert!(page.contains(&format!("{path}`")), "docs/gate.md does not name {path}");
+    }
+}
+
 #[test]
 fn tokens_are_made_and_read() {
     let folder = tempfile::tempdir().unwrap();
