@@ -33,10 +33,16 @@ pub mod report;
 pub mod store;
 
 #[cfg(feature = "gate")]
+pub mod policies;
+
+#[cfg(feature = "gate")]
 pub mod gate;
 
 #[cfg(feature = "lsp")]
 pub mod lsp;
+
+#[cfg(feature = "serve")]
+pub mod serve;
 
 #[cfg(feature = "app")]
 pub mod cli;

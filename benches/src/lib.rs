@@ -13,3 +13,4 @@ pub mod policies;
 pub mod references;
 pub mod rows;
 pub mod sessions;
+pub mod wire;

@@ -170,6 +170,12 @@ impl Session {
         document(&self.messages)
     }
 
+    /// Its events, each as the libraries write it.
+    #[must_use]
+    pub fn events(&self) -> Vec<String> {
+        self.messages.iter().map(Message::event).collect()
+    }
+
     /// As it arrives: by events, or with a window by records, since no session document says what a window held.
     ///
     /// # Errors

@@ -1,11 +1,16 @@
 //! The words of the command line.
 
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
+
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+#[cfg(feature = "gate")]
+use crate::cli::serving::{LogFlags, PolicyFlags};
 use crate::decision::Verdict;
 use crate::engine::Budget;
 use crate::recording::{Form, Options, Parts};
@@ -89,6 +94,32 @@ pub(crate) enum Command {
                       Example: gatelog hook --stdio --policy policy.dl --store gate.db"
     )]
     Hook(Hook),
+    /// Judge the calls of runners that ask over HTTP, until SIGTERM or SIGINT
+    #[cfg(feature = "serve")]
+    #[command(
+        subcommand_negates_reqs = true,
+        args_conflicts_with_subcommands = true,
+        after_help = "Without --tokens only this machine is served, for the scope `run` alone. Every flag with a GATELOG_ \
+                      name is read from the environment where it is not given. SIGTERM or SIGINT ends the service once \
+                      the requests under way are answered; a second one ends it at once.\n\n\
+                      Exit codes: 0 it ended on a signal, 2 it did not start.\n\n\
+                      Example: gatelog serve --policy policies --store sqlite:gatelog.db --tokens tokens.json"
+    )]
+    Serve(Box<serve::Serve>),
+    /// Look after folders of policies that gates serve
+    #[cfg(feature = "gate")]
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// Say whether a decision log is whole: every line as it was written, and each after the one before, over all its files
+    #[cfg(feature = "gate")]
+    #[command(
+        after_help = "The log is named by its file; those that are full are beside it and found by themselves, others can be \
+                      named in any order. The head that is printed is an anchor: keep it elsewhere, and give it to a later \
+                      run, which then finds what was cut off or written anew before it.\n\n\
+                      Exit codes: 0 it is whole, 2 it is broken or cannot be read.\n\n\
+                      Example: gatelog verify-log decisions.jsonl --head 5b9d…"
+    )]
+    VerifyLog(VerifyLog),
     /// Look after the journals of gates
     #[cfg(feature = "sqlite")]
     #[command(subcommand)]
@@ -164,6 +195,15 @@ pub(crate) struct Replay {
     /// Show only calls of this verdict; repeatable
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) only: Vec<VerdictName>,
+    /// Take what ran from the decision log of the gate, and not from the recordings: an answer to a call that it never
+    /// allowed is no evidence; its full files are found beside it
+    #[cfg(feature = "gate")]
+    #[arg(long = "log", value_name = "DECISIONS")]
+    pub(crate) logs: Vec<PathBuf>,
+    /// The key of that log: arguments that were checked are compared with the recorded ones
+    #[cfg(feature = "gate")]
+    #[arg(long, value_name = "FILE", requires = "logs")]
+    pub(crate) log_key: Option<PathBuf>,
     /// Exit with 1 where something had to be assumed
     #[arg(long)]
     pub(crate) strict: bool,
@@ -339,16 +379,15 @@ pub(crate) struct Import {
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
     #[command(flatten)]
-    pub(crate) policy: PolicyFiles,
+    pub(crate) policy: PolicyFlags,
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
     /// Talk on standard input and output
     #[arg(long, required = true)]
     pub(crate) stdio: bool,
     /// Where journals are kept, a SQLite file; without it they are gone with the process
     #[arg(long, value_name = "FILE")]
     pub(crate) store: Option<PathBuf>,
-    /// What is done with verdicts: with `advise` calls run whatever they are
-    #[arg(long, value_enum, value_name = "MODE", default_value = "enforce")]
-    pub(crate) mode: ModeName,
     /// How many milliseconds a verdict may take
     #[arg(long, value_name = "MS", default_value_t = 2000)]
     pub(crate) deadline: u64,
@@ -360,6 +399,54 @@ pub(crate) struct Hook {
     pub(crate) agents: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) settings: Settings,
+}
+
+#[cfg(feature = "gate")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Write the manifest of a folder, with the digests of its policy files as they are now
+    #[command(
+        after_help = "Where there is no manifest, all files of the folder are one policy, which is enforced for all tenants. \
+                      What a manifest says of policies stays: edit it, and write it again.\n\n\
+                      Exit codes: 0 done, 2 the folder could not be served, and nothing is written.\n\n\
+                      Example: gatelog policy manifest policies"
+    )]
+    Manifest(PolicyManifest),
+    /// Load a folder as a gate would, and name what would serve
+    #[command(
+        after_help = "Exit codes: 0 it can be served, 2 it cannot.\n\nExample: gatelog policy verify policies"
+    )]
+    Verify(PolicyVerify),
+}
+
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct PolicyManifest {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Confirm that these policies may take the place of ones that deny what no rule of theirs denies
+    #[arg(long)]
+    pub(crate) drop_denials: bool,
+}
+
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct PolicyVerify {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[cfg(feature = "gate")]
+#[derive(Debug, Args)]
+pub(crate) struct VerifyLog {
+    /// Files of a log
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// A hash that some line has to have, as an earlier run printed it
+    #[arg(long, value_name = "HASH")]
+    pub(crate) head: Option<String>,
 }
 
 /// What is done with verdicts.

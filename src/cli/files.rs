@@ -284,6 +284,20 @@ pub(crate) fn file_bytes(path: &Path) -> Result<Vec<u8>, FileError> {
     read().map_err(|error| unreadable(path, why(&error)))
 }
 
+/// The first bytes of an ordinary file, so many at most.
+#[cfg(feature = "gate")]
+pub(crate) fn start(path: &Path, most: usize) -> Result<Vec<u8>, FileError> {
+    let read = || {
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::other(NO_FILE));
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(most as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|error: io::Error| unreadable(path, why(&error)))
+}
+
 /// The bytes of a file that begins otherwise than so; none where it begins so, and then hardly more of it is read. Pipes and
 /// devices are not looked into first, and read whatever comes.
 #[cfg(feature = "sqlite")]

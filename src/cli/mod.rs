@@ -12,6 +12,8 @@ pub mod console;
 #[cfg(feature = "sqlite")]
 mod databases;
 mod decide;
+#[cfg(feature = "gate")]
+mod decisions;
 mod diff;
 mod eval;
 pub mod exit;
@@ -28,11 +30,17 @@ mod journal;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod parallel;
+#[cfg(feature = "gate")]
+mod policies;
 mod policy;
 mod progress;
 mod recordings;
 mod records;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
+#[cfg(feature = "gate")]
+mod serving;
 mod settings;
 mod test;
 
@@ -99,6 +107,12 @@ fn command(arguments: &Arguments, console: &mut Console<'_>) -> Exit {
         Command::Journal(flags) => journal::run(flags, quiet, console),
         #[cfg(feature = "gate")]
         Command::Hook(flags) => hook::run(flags, console),
+        #[cfg(feature = "serve")]
+        Command::Serve(flags) => serve::run(flags, quiet, console),
+        #[cfg(feature = "gate")]
+        Command::Policy(flags) => policies::run(flags, quiet, console),
+        #[cfg(feature = "gate")]
+        Command::VerifyLog(flags) => decisions::run(flags, quiet, console),
         Command::Eval(flags) => eval::run(flags, quiet, console),
         Command::Test(flags) => test::run(flags, quiet, console),
         #[cfg(feature = "lsp")]

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crate::cli::agents::{Met, Roster, roster};
 use crate::cli::arguments::{Replay, ReplayFormat};
 use crate::cli::console::Console;
+#[cfg(feature = "gate")]
+use crate::cli::decisions;
 use crate::cli::exit::Exit;
 use crate::cli::files::{self, Found};
 use crate::cli::parallel::{cores, in_order};
@@ -17,7 +19,7 @@ use crate::cli::settings::settings;
 use crate::decision::Verdict;
 use crate::monitor::{Policy, Settings};
 use crate::recording::Notice;
-use crate::replay::{SessionReport, replay};
+use crate::replay::{Logged, SessionReport, replay, replay_logged};
 use crate::report::json::{
     CheckRow, DocumentEnd, ErrorDocument, FileError, PolicyRow, Refused, RefusedDocument, SessionRow, Totals,
     line, shown,
@@ -57,8 +59,16 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(stated) => stated,
         Err(error) => return policy::report_file(&error, audience, console),
     };
+    #[cfg(feature = "gate")]
+    let logged = match decisions::logged(&flags.logs, flags.log_key.as_deref()) {
+        Ok(logged) => logged,
+        Err(error) => return policy::report_file(&error, audience, console),
+    };
+    #[cfg(not(feature = "gate"))]
+    let logged = None;
     let files = files::all(&flags.recordings);
     let replay = Replaying {
+        logged: logged.as_ref(),
         flags,
         quiet,
         only: flags.only.iter().copied().map(Verdict::from).collect(),
@@ -147,6 +157,8 @@ struct Replaying<'a> {
     color: Color,
     place_of_assumptions: Assumed,
     input: Input,
+    /// What a gate decided.
+    logged: Option<&'a Logged>,
 }
 
 impl Replaying<'_> {
@@ -168,7 +180,10 @@ impl Replaying<'_> {
 
     fn session(&self, read: Read) -> Outcome {
         let report = match read {
-            Read::Recording(source, recording) => replay(self.policy, self.settings, &source, &recording),
+            Read::Recording(source, recording) => match self.logged {
+                Some(log) => replay_logged(self.policy, self.settings, &source, &recording, log),
+                None => replay(self.policy, self.settings, &source, &recording),
+            },
             Read::Skipped(error) => return Outcome::Skipped(error),
             Read::Unreadable(error) => return Outcome::Unreadable(error),
         };

@@ -27,7 +27,7 @@ pub(crate) async fn explain(
         let (shared, stop) = (Arc::clone(shared), stop.clone());
         tokio::task::spawn_blocking(move || {
             let lines = shared.store.lines(&key)?;
-            prove(shared.policy(), &lines, &ticket, stop)
+            prove(Arc::clone(&shared.served(&key.tenant)?.policy), &lines, &ticket, stop)
         })
     };
     match timeout(LIMIT, job).await {

@@ -414,6 +414,15 @@ fn row(checked: &Checked) -> CheckRow<'_> {
     CheckRow { may_run: *may_run, ticket, policy, decision: DecisionRow::new(decision), response }
 }
 
+impl Checked {
+    /// What the model is answered in place of the tool, as JSON; none where the call may run.
+    #[must_use]
+    pub fn response(&self) -> Option<Box<RawValue>> {
+        let blocked = (!self.may_run).then(|| blocked(&self.decision, &self.ticket))?;
+        serde_json::value::to_raw_value(&blocked).ok()
+    }
+}
+
 /// What a model is told of a call that does not run: reasons, and what to do instead.
 fn blocked(decision: &Decision, ticket: &str) -> Blocked {
     let head = match decision.verdict {

@@ -5,9 +5,12 @@
 
 mod explain;
 mod lines;
+mod log;
+mod reload;
+mod shadow;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -18,19 +21,26 @@ use crate::engine::Budget;
 use crate::explain::Proof;
 use crate::gate::worker::Command;
 use crate::monitor::{Caller, Policy};
+use crate::policies::{DroppedDenials, PoliciesError, PolicySet, Served};
 use crate::recording::Parts;
+use crate::recording::decisions::{Activated, Said};
 use crate::recording::journal::{
-    Access, Confirm, Ending, Entry, Finish, JournalFault, Mode, ModelRequest, Opening, Question, SessionKey,
-    Unsent,
+    Access, Adopted, Confirm, Ending, Entry, Finish, JournalFault, Mode, ModelRequest, Opening, Question,
+    SessionKey, Unsent,
 };
 use crate::records::agents::Agents;
 use crate::session::SessionError;
-use crate::store::{Journals, JournalsError};
+use crate::store::{Journals, JournalsError, LogError, LogState};
 
 pub use crate::gate::lines::{LinesError, serve};
+pub use crate::gate::log::{Detail, Logging};
+pub use crate::gate::reload::Reloader;
 
 /// How long a verdict may take.
 const DEADLINE: Duration = Duration::from_secs(2);
+
+/// The name of a policy that is the only one.
+const POLICY: &str = "policy";
 
 /// Commands of a session that wait.
 const QUEUE: usize = 256;
@@ -62,6 +72,16 @@ pub enum GateError {
          policy"
     )]
     OtherPolicy { then: String, now: String },
+    #[error("there is no such session")]
+    NoSession,
+    #[error("the session is run by another caller, or under other roles: open one of another name")]
+    OtherCaller,
+    #[error("no verdict is given that is not logged: {0}")]
+    Log(#[from] LogError),
+    #[error("no verdict is given that is not logged, and the decision log took longer than {} ms", limit.as_millis())]
+    LogSlow { limit: Duration },
+    #[error("no policy decides for tenant `{tenant}`: name it in the manifest of policies")]
+    NoPolicy { tenant: String },
     #[error("a gate needs {what}")]
     Missing { what: &'static str },
     #[error("the agents file cannot be read: {why}")]
@@ -74,7 +94,9 @@ pub enum GateError {
 #[derive(Debug, Default)]
 pub struct Builder {
     policy: Option<Arc<Policy>>,
+    policies: Option<PolicySet>,
     store: Option<Journals>,
+    log: Option<Logging>,
     mode: Mode,
     budget: Budget,
     deadline: Option<Duration>,
@@ -85,10 +107,24 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What decides.
+    /// What decides for all tenants.
     #[must_use]
     pub fn policy(mut self, policy: Arc<Policy>) -> Self {
         self.policy = Some(policy);
+        self
+    }
+
+    /// What decides for each tenant, in place of one policy and its mode.
+    #[must_use]
+    pub fn policies(mut self, policies: PolicySet) -> Self {
+        self.policies = Some(policies);
+        self
+    }
+
+    /// Where verdicts are logged. An allow is then given only after its line is on disk.
+    #[must_use]
+    pub fn log(mut self, log: Logging) -> Self {
+        self.log = Some(log);
         self
     }
 
@@ -153,7 +189,9 @@ impl Builder {
     /// # Errors
     /// Where policy or store is missing, or the agents file cannot be read.
     pub fn build(self) -> Result<Gate, GateError> {
-        let policy = self.policy.ok_or(GateError::Missing { what: "a policy" })?;
+        let one = |policy| PolicySet::one(POLICY, policy, self.mode);
+        let policies = self.policies.or_else(|| self.policy.map(one));
+        let policies = policies.ok_or(GateError::Missing { what: "a policy" })?;
         let store = self.store.ok_or(GateError::Missing { what: "a store for journals" })?;
         if !self.agents.is_empty() {
             Agents::parse(&self.agents).map_err(|faults| {
@@ -164,9 +202,6 @@ impl Builder {
         let opening = Opening {
             adapter: env!("CARGO_PKG_VERSION").to_owned(),
             mode: self.mode,
-            principal: self.caller.principal,
-            roles: self.caller.roles,
-            entity: self.caller.entity,
             metadata: self.metadata,
             tuples: self.budget.tuples,
             bytes: self.budget.bytes,
@@ -176,25 +211,48 @@ impl Builder {
             ..Opening::default()
         };
         let deadline = self.deadline.unwrap_or(DEADLINE);
-        let (policy, sessions) = (RwLock::new(policy), Mutex::default());
-        Ok(Gate { shared: Arc::new(Shared { policy, store, opening, deadline, sessions }) })
+        let serving = Serving { policies: policies.digest().to_owned(), since: worker::now(), refused: None };
+        let gate = Gate {
+            shared: Arc::new(Shared {
+                policies: RwLock::new((Arc::new(policies), serving)),
+                store,
+                log: self.log,
+                opening,
+                caller: self.caller,
+                deadline,
+                sessions: Mutex::default(),
+            }),
+        };
+        gate.note();
+        Ok(gate)
     }
 }
 
 /// What all sessions of a gate share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    policy: RwLock<Arc<Policy>>,
+    policies: RwLock<(Arc<PolicySet>, Serving)>,
     pub(crate) store: Journals,
-    /// What every session is opened with; key, policy and secret are those of each.
+    pub(crate) log: Option<Logging>,
+    /// What every session is opened with; key, caller, policy and secret are those of each.
     pub(crate) opening: Opening,
+    /// Who runs sessions of which nothing else is said.
+    caller: Caller,
     pub(crate) deadline: Duration,
     sessions: Mutex<BTreeMap<SessionKey, mpsc::WeakSender<Command>>>,
 }
 
 impl Shared {
-    pub(crate) fn policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    /// What decides for a tenant.
+    pub(crate) fn served(&self, tenant: &str) -> Result<Arc<Served>, GateError> {
+        let policies = self.policies.read().unwrap_or_else(PoisonError::into_inner);
+        policies.0.serves(tenant).cloned().ok_or_else(|| GateError::NoPolicy { tenant: tenant.to_owned() })
+    }
+
+    /// What a session has under that policy.
+    pub(crate) fn adopted(&self, served: &Served) -> Adopted {
+        let metadata = self.opening.metadata.iter().chain(&served.metadata).cloned().collect();
+        Adopted { policy: served.policy.program().digest.clone(), mode: served.mode, metadata }
     }
 
     /// Forgets a session that nobody holds any more.
@@ -257,26 +315,141 @@ impl Gate {
     /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
     #[must_use]
     pub fn session(&self, key: SessionKey) -> GatedSession {
+        self.start(key, &self.shared.caller)
+    }
+
+    /// The session of that key, run by that caller: where there is none, one is opened. What was opened by someone else, or
+    /// under other roles, is refused, since verdicts go by the caller that the journal names.
+    ///
+    /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
+    ///
+    /// # Errors
+    /// Where the session is another caller's, or its journal cannot be read or begun.
+    pub async fn open(&self, key: SessionKey, caller: &Caller) -> Result<GatedSession, GateError> {
+        let session = self.start(key, caller);
+        let runs = session.caller(Some(caller.clone())).await?;
+        if is_same(&runs, caller) { Ok(session) } else { Err(GateError::OtherCaller) }
+    }
+
+    /// The session of that key, which is there, and who runs it.
+    ///
+    /// Must be called inside a tokio runtime, on which the session then runs until its last handle is gone.
+    ///
+    /// # Errors
+    /// Where there is none, or its journal cannot be read.
+    pub async fn find(&self, key: SessionKey) -> Result<(GatedSession, Caller), GateError> {
+        let (store, named) = (self.shared.store.clone(), key.clone());
+        let first = tokio::task::spawn_blocking(move || store.first(&named));
+        first.await.map_err(|_| GateError::BrokenOff)??.ok_or(GateError::NoSession)?;
+        // Journals stay: this one opens nothing.
+        let session = self.start(key, &self.shared.caller);
+        let runs = session.caller(None).await?;
+        Ok((session, runs))
+    }
+
+    /// The task of a session, which opens it for that caller where it has no journal.
+    fn start(&self, key: SessionKey, caller: &Caller) -> GatedSession {
         let mut sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(commands) = sessions.get(&key).and_then(mpsc::WeakSender::upgrade) {
+        if let Some(commands) = sessions.get(&key).and_then(mpsc::WeakSender::upgrade)
+            && !commands.is_closed()
+        {
             return GatedSession { commands };
         }
         let (commands, waiting) = mpsc::channel(QUEUE);
         sessions.insert(key.clone(), commands.downgrade());
-        tokio::spawn(worker::run(Arc::clone(&self.shared), key, waiting));
+        tokio::spawn(worker::run(Arc::clone(&self.shared), key, caller.clone(), waiting));
         GatedSession { commands }
     }
 
-    /// Lets another policy decide, from the next check of each session on.
+    /// Lets another policy decide for all tenants, from the next check of each session on.
     pub fn activate(&self, policy: Arc<Policy>) {
-        *self.shared.policy.write().unwrap_or_else(PoisonError::into_inner) = policy;
+        self.serve(PolicySet::one(POLICY, policy, self.shared.opening.mode));
     }
 
-    /// Digest of the policy that decides.
+    /// Lets other policies decide, from the next check of each session on.
+    ///
+    /// # Errors
+    /// Where they drop all denials of a tenant, and that is not confirmed: the gate serves what it served.
+    pub fn replace(&self, policies: PolicySet, dropped: DroppedDenials) -> Result<(), PoliciesError> {
+        policies.follows(&self.policies(), dropped)?;
+        self.serve(policies);
+        Ok(())
+    }
+
+    fn serve(&self, policies: PolicySet) {
+        let serving = Serving { policies: policies.digest().to_owned(), since: worker::now(), refused: None };
+        *self.shared.policies.write().unwrap_or_else(PoisonError::into_inner) = (Arc::new(policies), serving);
+        self.note();
+    }
+
+    /// Notes that other policies were to serve, and why they do not.
+    pub fn refuse(&self, why: String) {
+        let mut policies = self.shared.policies.write().unwrap_or_else(PoisonError::into_inner);
+        policies.1.refused = Some(Refused { time: worker::now(), why });
+        drop(policies);
+        self.note();
+    }
+
+    /// Has the log say what serves.
+    fn note(&self) {
+        let Some(Logging { log, .. }) = &self.shared.log else { return };
+        let Serving { policies, since, refused } = self.serving();
+        let (time, refused) = refused.map_or((since, None), |refused| (refused.time, Some(refused.why)));
+        // A log that takes no lines is told of with the next verdict.
+        log.append(Said::Policies(Activated { time, policies, refused }), Box::new(|_| {}));
+    }
+
+    /// The policies that decide.
+    #[must_use]
+    pub fn policies(&self) -> Arc<PolicySet> {
+        Arc::clone(&self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// What serves, and how the last attempt to change that went.
+    #[must_use]
+    pub fn serving(&self) -> Serving {
+        self.shared.policies.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// How the decision log stands; none where there is none.
+    #[must_use]
+    pub fn log(&self) -> Option<LogState> {
+        self.shared.log.as_ref().map(|logging| logging.log.state())
+    }
+
+    /// Digest of the policies that decide: of their manifest, or of the one policy.
     #[must_use]
     pub fn policy(&self) -> String {
-        self.shared.policy().program().digest.clone()
+        self.serving().policies
     }
+}
+
+/// Whether verdicts come out alike for both. The tenant is the key's.
+fn is_same(one: &Caller, other: &Caller) -> bool {
+    let sorted = |roles: &[String]| roles.iter().cloned().collect::<BTreeSet<_>>();
+    one.principal == other.principal
+        && one.entity == other.entity
+        && sorted(&one.roles) == sorted(&other.roles)
+}
+
+/// Which policies serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Serving {
+    /// Digest of the set.
+    pub policies: String,
+    /// Since when, RFC 3339.
+    pub since: String,
+    /// The last set that was to take its place and does not; none where none was since.
+    pub refused: Option<Refused>,
+}
+
+/// Policies that do not serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// When they were to, RFC 3339.
+    pub time: String,
+    /// Why not.
+    pub why: String,
 }
 
 /// What an event brought.
@@ -423,12 +596,23 @@ impl GatedSession {
         self.tell(Entry::Clear).await
     }
 
+    /// Whether its task broke down, and nothing more can be done here: ask the gate for the session again.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.commands.is_closed()
+    }
+
     /// The history so far, as checks name it: how many events, and the digest of their ids.
     ///
     /// # Errors
     /// Where the journal cannot be read.
     pub async fn history(&self) -> Result<(u64, String), GateError> {
         self.ask(|told| Command::History { told }).await?
+    }
+
+    /// Who runs the session; with an opener it is opened for that one where it is not there.
+    async fn caller(&self, opener: Option<Caller>) -> Result<Caller, GateError> {
+        self.ask(|told| Command::Caller { opener: opener.map(Box::new), told }).await?
     }
 
     async fn tell(&self, entry: Entry) -> Result<(), GateError> {

@@ -1,6 +1,7 @@
 //! The task of one session: it alone holds the session's monitor, and does one thing after another.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -9,10 +10,14 @@ use tokio::time::{Instant, timeout_at};
 use crate::decision::{Decision, Verdict};
 use crate::engine::StopFlag;
 use crate::gate::explain;
+use crate::gate::log::{self, Verdicted};
+use crate::gate::shadow::{self, Shadowing, Shadows};
 use crate::gate::{Appended, Checked, Explained, GateError, Shared};
-use crate::monitor::{Monitor, Policy, Settings};
+use crate::monitor::{Caller, Monitor, Settings};
+use crate::policies::Served;
+use crate::recording::decisions::Micros;
 use crate::recording::journal::{
-    Access, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Shelf, Word,
+    Access, Adopted, Answer, Entry, Head, Mode, Opening, Question, SessionKey, Shelf, Word,
 };
 use crate::recording::{Fed, Feed, Parts, StopKind, utc};
 use crate::session::{Considered, Session, SessionError};
@@ -20,12 +25,34 @@ use crate::session::{Considered, Session, SessionError};
 /// What a session is told or asked.
 #[derive(Debug)]
 pub(crate) enum Command {
-    Append { event: String, told: oneshot::Sender<Result<Appended, GateError>> },
-    Take { entry: Box<Entry>, told: oneshot::Sender<Result<(), GateError>> },
-    Read { access: Access, told: oneshot::Sender<Result<(), GateError>> },
-    Check { question: Box<Question>, told: oneshot::Sender<Checked> },
-    Explain { ticket: String, told: oneshot::Sender<Result<Explained, GateError>> },
-    History { told: oneshot::Sender<Result<(u64, String), GateError>> },
+    Append {
+        event: String,
+        told: oneshot::Sender<Result<Appended, GateError>>,
+    },
+    Take {
+        entry: Box<Entry>,
+        told: oneshot::Sender<Result<(), GateError>>,
+    },
+    Read {
+        access: Access,
+        told: oneshot::Sender<Result<(), GateError>>,
+    },
+    Check {
+        question: Box<Question>,
+        told: oneshot::Sender<Checked>,
+    },
+    /// Who runs it. Where it has no journal it is opened, for the opener if one is named.
+    Caller {
+        opener: Option<Box<Caller>>,
+        told: oneshot::Sender<Result<Caller, GateError>>,
+    },
+    Explain {
+        ticket: String,
+        told: oneshot::Sender<Result<Explained, GateError>>,
+    },
+    History {
+        told: oneshot::Sender<Result<(u64, String), GateError>>,
+    },
 }
 
 /// The session as its journal says.
@@ -33,6 +60,7 @@ pub(crate) enum Command {
 struct Live {
     monitor: Monitor,
     session: Session,
+    caller: Caller,
     feed: Feed,
     head: Head,
     /// What the journal holds of requests to models.
@@ -40,28 +68,54 @@ struct Live {
     /// Ends what is worked on.
     stop: StopFlag,
     /// What decides.
-    policy: Arc<Policy>,
-    /// Digest of the policy that the journal says decides.
-    served: String,
+    served: Arc<Served>,
+    /// What the journal says decides.
+    adopted: Adopted,
+    /// What is decided beside it.
+    shadows: Shadows,
 }
 
 struct Worker {
     shared: Arc<Shared>,
     key: SessionKey,
+    /// For whom it is opened where it has no journal.
+    opener: Caller,
+    /// Who runs it, as its journal says; none until that was read.
+    runs: Option<Caller>,
     /// None until it is needed, and after anything went wrong: then it is read from the journal.
     live: Option<Box<Live>>,
     /// A journal that is being read: what comes next takes it over, so that a long one is read once.
     coming: Option<Reading>,
     /// When the command that is served has to be done.
     due: Instant,
+    /// A policy whose shadows took too long once, and are not asked any more.
+    dark: Option<Arc<Served>>,
+}
+
+/// A call that was judged.
+struct Judged {
+    considered: Considered,
+    decision: Decision,
+    /// What decided.
+    served: Arc<Served>,
+    /// How many events the session has.
+    events: u64,
+    shadows: Vec<Shadowing>,
+    micros: Micros,
 }
 
 /// Reads a session from its journal; none where there is no journal.
 type Reading = JoinHandle<Result<Option<Box<Live>>, GateError>>;
 
 /// Serves one session until nobody holds it any more.
-pub(crate) async fn run(shared: Arc<Shared>, key: SessionKey, mut commands: mpsc::Receiver<Command>) {
-    let mut worker = Worker { shared, key, live: None, coming: None, due: Instant::now() };
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    key: SessionKey,
+    opener: Caller,
+    mut commands: mpsc::Receiver<Command>,
+) {
+    let due = Instant::now();
+    let mut worker = Worker { shared, key, opener, runs: None, live: None, coming: None, due, dark: None };
     while let Some(command) = commands.recv().await {
         worker.serve(command).await;
     }
@@ -95,6 +149,13 @@ impl Worker {
                 tokio::spawn(async move {
                     let _nobody_waits = told.send(explain::explain(&shared, key, ticket).await);
                 });
+            }
+            Command::Caller { opener, told } => {
+                if let Some(opener) = opener {
+                    self.opener = *opener;
+                }
+                let caller = self.with(|live| live.caller.clone()).await;
+                let _nobody_waits = told.send(caller);
             }
             Command::History { told } => {
                 let history = self.with(|live| live.session.history()).await;
@@ -160,8 +221,7 @@ impl Worker {
         if question.clock.is_empty() {
             question.clock = now();
         }
-        let judged = self.judge(&question).await;
-        let (considered, decision) = match judged {
+        let judged = match self.judge(&question).await {
             Ok(judged) => judged,
             Err(error) => {
                 let _nobody_waits = told.send(self.deny(&question, &error).await);
@@ -169,41 +229,142 @@ impl Worker {
             }
         };
         if told.is_closed() {
-            self.withdraw(&considered);
+            self.withdraw(&judged.considered);
             return;
         }
-        let checked = match self.answer(&question, &considered, decision).await {
-            Ok(checked) => checked,
-            Err(error) => denied(&error),
+        let logged = self.log(&question, &judged).await;
+        let checked = match logged {
+            // What is no allow is said all the same.
+            Err(error) if judged.decision.verdict == Verdict::Allow => {
+                self.withdraw(&judged.considered);
+                self.deny(&question, &error).await
+            }
+            Ok(()) | Err(_) => match self.answer(&question, &judged).await {
+                Ok(checked) => checked,
+                Err(error) => self.denied(&question, &error).await,
+            },
         };
         let _nobody_waits = told.send(checked);
     }
 
-    async fn judge(&mut self, question: &Question) -> Result<(Considered, Decision), GateError> {
+    async fn judge(&mut self, question: &Question) -> Result<Judged, GateError> {
+        let started = log::started();
         self.adopt().await?;
-        let question = question.clone();
-        self.with(move |live| {
-            let considered = live.session.consider(&mut live.monitor, &question);
-            let decision = live.session.judge(&mut live.monitor, &considered, &question);
-            (considered, decision)
-        })
-        .await
+        let asked = question.clone();
+        let judged = self.with(move |live| {
+            let considered = live.session.consider(&mut live.monitor, &asked);
+            let decision = live.session.judge(&mut live.monitor, &considered, &asked);
+            let (events, _) = live.session.history();
+            let micros = Micros { verdict: log::since(started), shadows: 0 };
+            let (served, shadows) = (Arc::clone(&live.served), Vec::new());
+            Judged { considered, decision, served, events, shadows, micros }
+        });
+        let mut judged = judged.await?;
+        if !judged.served.shadows.is_empty() {
+            self.beside(question, &mut judged).await?;
+        }
+        Ok(judged)
+    }
+
+    /// Has the shadows decide. What goes wrong with them changes no verdict: the session is read again, and they are not
+    /// asked any more while the same policies serve.
+    async fn beside(&mut self, question: &Question, judged: &mut Judged) -> Result<(), GateError> {
+        let served = Arc::clone(&judged.served);
+        if self.dark.as_ref().is_some_and(|dark| Arc::ptr_eq(dark, &served)) {
+            judged.shadows = shadow::dark(&served, "it took too long before, or broke off");
+            return Ok(());
+        }
+        let (started, due) = (log::started(), self.due);
+        let (asked, considered) = (question.clone(), judged.considered.clone());
+        let came = self.with(move |live| {
+            let Live { session, monitor, shadows, .. } = live;
+            shadows.judge(session, monitor, &considered, &asked)
+        });
+        match came.await {
+            Ok(shadows) => judged.shadows = shadows,
+            Err(error) => {
+                judged.shadows = shadow::dark(&served, &error.to_string());
+                self.dark = Some(served);
+                self.due = Instant::now() + self.shared.deadline;
+                let asked = question.clone();
+                judged.considered =
+                    self.with(move |live| live.session.consider(&mut live.monitor, &asked)).await?;
+            }
+        }
+        judged.micros.shadows = log::since(started);
+        self.due = self.due.max(due);
+        Ok(())
+    }
+
+    /// Who runs the session.
+    fn principal(&self) -> Option<&str> {
+        self.runs.as_ref().unwrap_or(&self.opener).principal.as_deref()
+    }
+
+    /// Writes a verdict to the decision log, where there is one.
+    async fn log(&mut self, question: &Question, judged: &Judged) -> Result<(), GateError> {
+        let Some(logging) = &self.shared.log else { return Ok(()) };
+        let Judged { considered, decision, served, events, shadows, micros } = judged;
+        let verdicted = Verdicted {
+            key: &self.key,
+            question,
+            principal: self.principal(),
+            check: considered.ticket(),
+            events: *events,
+            decision,
+            may_run: decision.verdict == Verdict::Allow || served.mode == Mode::Advise,
+            served: Some(served),
+            unjudged: considered.refusal(),
+            shadows,
+            micros: *micros,
+        };
+        logging.write(&verdicted, self.shared.deadline).await
+    }
+
+    /// Writes the denial of a check that could not be judged to the decision log. That it cannot be written takes nothing
+    /// from the denial.
+    async fn log_fault(&self, question: &Question, checked: &Checked, events: u64, error: &GateError) {
+        let Some(logging) = &self.shared.log else { return };
+        if matches!(error, GateError::Log(_)) {
+            return;
+        }
+        let fault = error.to_string();
+        let served = self.shared.served(&self.key.tenant).ok();
+        let verdicted = Verdicted {
+            key: &self.key,
+            question,
+            principal: self.principal(),
+            check: &checked.ticket,
+            events,
+            decision: &checked.decision,
+            may_run: checked.may_run,
+            served: served.as_deref(),
+            unjudged: Some(&fault),
+            shadows: &[],
+            micros: Micros::default(),
+        };
+        // The line of a slow log comes behind that of the verdict that was not given for it.
+        let limit =
+            if matches!(error, GateError::LogSlow { .. }) { Duration::ZERO } else { self.shared.deadline };
+        let _denied_all_the_same = logging.write(&verdicted, limit).await;
+    }
+
+    /// The denial of a check whose answer cannot be kept.
+    async fn denied(&self, question: &Question, error: &GateError) -> Checked {
+        let checked = denied(error);
+        self.log_fault(question, &checked, 0, error).await;
+        checked
     }
 
     /// Keeps an answer, and lets the session know it.
-    async fn answer(
-        &mut self,
-        question: &Question,
-        considered: &Considered,
-        decision: Decision,
-    ) -> Result<Checked, GateError> {
-        let live = self.live.as_ref().ok_or(GateError::BrokenOff)?;
-        let answer = Session::answer(&live.policy, considered, &decision);
+    async fn answer(&mut self, question: &Question, judged: &Judged) -> Result<Checked, GateError> {
+        let Judged { considered, decision, served, .. } = judged;
+        let answer = Session::answer(&served.policy, considered, decision);
         self.keep(Entry::Check(question.clone(), answer.clone())).await?;
         let live = self.live.as_mut().ok_or(GateError::BrokenOff)?;
         live.session.settle(&mut live.monitor, considered, question, &answer);
         let may_run = decision.verdict == Verdict::Allow || live.session.mode() == Mode::Advise;
-        Ok(Checked { decision, ticket: answer.ticket, policy: answer.policy, may_run })
+        Ok(Checked { decision: decision.clone(), ticket: answer.ticket, policy: answer.policy, may_run })
     }
 
     /// Denies a check that could not be judged. The session is read again, so that nothing of the attempt stays. That may
@@ -212,9 +373,13 @@ impl Worker {
         self.due = Instant::now() + self.shared.deadline;
         let fault = error.to_string();
         let kept = async {
-            let (ticket, advises) =
-                self.with(|live| (live.session.next_ticket(), live.session.mode() == Mode::Advise)).await?;
-            let policy = self.shared.policy().program().digest.clone();
+            let (ticket, advises, policy, events) = self
+                .with(|live| {
+                    let advises = live.session.mode() == Mode::Advise;
+                    let (events, _) = live.session.history();
+                    (live.session.next_ticket(), advises, live.adopted.policy.clone(), events)
+                })
+                .await?;
             let answer =
                 Answer { verdict: Word::Deny, ticket, policy, rules: Vec::new(), fault: fault.clone() };
             self.keep(Entry::Check(question.clone(), answer.clone())).await?;
@@ -222,14 +387,13 @@ impl Worker {
                 live.session.settle_fault(&mut live.monitor, question, &answer);
             }
             let decision = Decision::fault(fault.clone());
-            Ok::<_, GateError>(Checked {
-                decision,
-                ticket: answer.ticket,
-                policy: answer.policy,
-                may_run: advises,
-            })
+            let checked =
+                Checked { decision, ticket: answer.ticket, policy: answer.policy, may_run: advises };
+            Ok::<_, GateError>((checked, events))
         };
-        kept.await.unwrap_or_else(|_| denied(error))
+        let (checked, events) = kept.await.unwrap_or_else(|_| (denied(error), 0));
+        self.log_fault(question, &checked, events, error).await;
+        checked
     }
 
     fn withdraw(&mut self, considered: &Considered) {
@@ -241,21 +405,24 @@ impl Worker {
 
     /// Lets the policy that is active now decide, and says so in the journal where it is another one than before.
     async fn adopt(&mut self) -> Result<(), GateError> {
-        let policy = self.shared.policy();
-        let digest = policy.program().digest.clone();
+        let served = self.shared.served(&self.key.tenant)?;
+        let adopted = self.shared.adopted(&served);
+        let shared = Arc::clone(&self.shared);
+        let now = adopted.clone();
         let other = self
             .with(move |live| {
-                if !Arc::ptr_eq(&live.policy, &policy) {
-                    live.monitor.adopt(Arc::clone(&policy));
-                    live.policy = policy;
+                if !Arc::ptr_eq(&live.served, &served) {
+                    live.monitor.adopt(Arc::clone(&served.policy));
+                    live.shadows = Shadows::of(&served, &live.monitor, &shared.opening.metadata);
+                    live.served = served;
                 }
-                live.served != live.policy.program().digest
+                live.adopted != now
             })
             .await?;
         if other {
-            self.keep(Entry::Policy(digest.clone())).await?;
+            self.take(Entry::Policy(adopted.clone())).await?;
             if let Some(live) = &mut self.live {
-                live.served = digest;
+                live.adopted = adopted;
             }
         }
         Ok(())
@@ -281,6 +448,9 @@ impl Worker {
             Some(live) => live,
             None => self.load().await?,
         };
+        if self.runs.is_none() {
+            self.runs = Some(live.caller.clone());
+        }
         let stop = live.stop.clone();
         let job = tokio::task::spawn_blocking(move || {
             let result = work(&mut live);
@@ -312,14 +482,21 @@ impl Worker {
         if let Some(live) = restored.map_err(|_| GateError::BrokenOff)?? {
             return Ok(live);
         }
-        let policy = self.shared.policy();
+        let served = self.shared.served(&self.key.tenant)?;
+        let Adopted { policy, mode, metadata } = self.shared.adopted(&served);
+        let opener = self.opener.clone();
         let opening = Opening {
             key: self.key.clone(),
-            policy: policy.program().digest.clone(),
+            principal: opener.principal,
+            roles: opener.roles,
+            entity: opener.entity,
+            policy,
+            mode,
+            metadata,
             secret: secret()?,
             ..self.shared.opening.clone()
         };
-        let mut live = Live::open(policy, &opening)?;
+        let mut live = Live::open(&self.shared, served, &opening)?;
         add(&self.shared, &self.key, &mut live.head, Entry::Open(opening), self.due).await?;
         Ok(live)
     }
@@ -327,8 +504,9 @@ impl Worker {
     fn read_journal(&self) -> Reading {
         let (shared, key) = (Arc::clone(&self.shared), self.key.clone());
         tokio::task::spawn_blocking(move || {
+            let served = shared.served(&key.tenant)?;
             let lines = shared.store.lines(&key)?;
-            Live::restore(&shared.policy(), &lines)
+            Live::restore(&shared, &served, &lines)
         })
     }
 }
@@ -366,33 +544,40 @@ fn secret() -> Result<String, GateError> {
 }
 
 impl Live {
-    fn open(policy: Arc<Policy>, opening: &Opening) -> Result<Box<Self>, GateError> {
+    fn open(shared: &Shared, served: Arc<Served>, opening: &Opening) -> Result<Box<Self>, GateError> {
         let stop = StopFlag::default();
         let settings = Settings { stop: Some(stop.clone()), ..Settings::default() };
-        let mut monitor = Monitor::new(Arc::clone(&policy), settings);
+        let mut monitor = Monitor::new(Arc::clone(&served.policy), settings);
         let session = Session::open(&mut monitor, opening)?;
         let parts = if opening.full_parts { Parts::Full } else { Parts::Supported };
         let feed = Feed::new(parts, &opening.key.session);
-        let served = opening.policy.clone();
-        Ok(Box::new(Self {
-            monitor,
-            session,
-            feed,
-            head: Head::default(),
-            shelf: Shelf::default(),
-            stop,
-            policy,
-            served,
-        }))
+        let adopted = Adopted {
+            policy: opening.policy.clone(),
+            mode: opening.mode,
+            metadata: opening.metadata.clone(),
+        };
+        let caller = Caller {
+            principal: opening.principal.clone(),
+            roles: opening.roles.clone(),
+            entity: opening.entity.clone(),
+            tenant: Some(opening.key.tenant.clone()),
+        };
+        let (head, shelf) = (Head::default(), Shelf::default());
+        let shadows = Shadows::of(&served, &monitor, &shared.opening.metadata);
+        Ok(Box::new(Self { monitor, session, caller, feed, head, shelf, stop, served, adopted, shadows }))
     }
 
     /// The session that these lines hold; none for no lines. Nothing is judged again: what was answered counts.
-    fn restore(policy: &Arc<Policy>, lines: &[String]) -> Result<Option<Box<Self>>, GateError> {
+    fn restore(
+        shared: &Shared,
+        served: &Arc<Served>,
+        lines: &[String],
+    ) -> Result<Option<Box<Self>>, GateError> {
         let mut head = Head::default();
         let mut live = None;
         for line in lines {
             match (head.read(line)?, &mut live) {
-                (Entry::Open(opening), _) => live = Some(Self::open(Arc::clone(policy), &opening)?),
+                (Entry::Open(opening), _) => live = Some(Self::open(shared, Arc::clone(served), &opening)?),
                 (entry, Some(live)) => live.again(entry)?,
                 // A head takes nothing before an opening.
                 (_, None) => return Err(GateError::BrokenOff),
@@ -419,7 +604,10 @@ impl Live {
             Entry::Check(question, answer) => {
                 self.session.settle_fault(&mut self.monitor, &question, &answer);
             }
-            Entry::Policy(digest) => self.served = digest,
+            Entry::Policy(adopted) => {
+                self.session.take(&mut self.monitor, &Entry::Policy(adopted.clone()))?;
+                self.adopted = adopted;
+            }
             entry => {
                 let whole =
                     self.shelf.whole(entry).map_err(|error| GateError::Unfit { why: error.to_string() })?;
@@ -457,7 +645,7 @@ impl Live {
 mod tests {
     use super::*;
     use crate::gate::Gate;
-    use crate::monitor::Caller;
+    use crate::monitor::Policy;
     use crate::program::{NoIncludes, check};
     use crate::store::Journals;
 
@@ -473,7 +661,7 @@ Unauthorized(i) :- Actions(i, $CallTool(tool, _)), @panics(tool) = 1.
         let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
         let store = Journals::memory();
         let gate = Gate::builder().policy(Arc::new(Policy::new(program))).store(store.clone()).caller(caller);
-        let gate = gate.deadline(std::time::Duration::from_secs(120)).build().unwrap();
+        let gate = gate.deadline(Duration::from_secs(120)).build().unwrap();
         let key = SessionKey { session: "s".to_owned(), ..SessionKey::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {

@@ -4,11 +4,13 @@
 //! two equal keys, overflows the stack, or repairs anything.
 
 mod number;
+mod path;
 mod reader;
 
 use std::fmt::Write as _;
 
 pub use number::Decimal;
+pub use path::{Path, PathFault, redact};
 pub use reader::parse;
 pub(crate) use reader::{Reader, plain_length};
 

@@ -186,6 +186,14 @@ impl Policy {
     }
 }
 
+/// A policy that is decided beside that of a [`Monitor`], on the session of that monitor.
+#[derive(Debug)]
+pub struct Beside {
+    policy: Arc<Policy>,
+    settings: Settings,
+    model: Model,
+}
+
 /// One session under one policy.
 #[derive(Debug)]
 pub struct Monitor {
@@ -246,23 +254,49 @@ impl Monitor {
     /// Judges a call of the session as of now, with the approval that counts for it. An allowed call counts as running
     /// from then on. A call that cannot be read is denied without asking the policy.
     pub fn judge_call(&mut self, number: CallNumber) -> Decision {
-        let (call, mut judging) = self.split(number);
-        let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
-        if let Some(why) = &call.refused {
-            return Decision::fault(why.clone());
-        }
-        let decision = judging.decide(&check_of(call)).into_iter().next();
-        let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
+        let decision = self.weigh_call(number);
         if decision.verdict == Verdict::Allow {
             self.graph.start(number);
         }
         decision
     }
 
+    /// The same for a call that does not run for it. Nothing of the session changes.
+    pub fn weigh_call(&mut self, number: CallNumber) -> Decision {
+        let (call, mut judging) = self.split(number);
+        let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
+        if let Some(why) = &call.refused {
+            return Decision::fault(why.clone());
+        }
+        let decision = judging.decide(&check_of(call)).into_iter().next();
+        decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
+    }
+
     /// Judges a call as a gate was asked about it. Nothing of the session changes.
     pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
-        let decision = self.judging().decide(&check_of_gated(call)).into_iter().next();
-        decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
+        gated(&mut self.judging(), call)
+    }
+
+    /// The same under a policy that is decided beside the monitor's own.
+    pub fn judge_beside(&self, beside: &mut Beside, call: &GatedCall<'_>) -> Decision {
+        let Beside { policy, settings, model } = beside;
+        gated(&mut Judging { policy, settings, graph: &self.graph, model }, call)
+    }
+
+    /// A policy to be decided beside the monitor's own, with `PolicyMetadata` rows of its own and all else as here.
+    #[must_use]
+    pub fn beside(&self, policy: Arc<Policy>, metadata: Vec<[String; 3]>) -> Beside {
+        let settings = Settings { metadata, ..self.settings.clone() };
+        let model = Model::new(&policy, &settings);
+        Beside { policy, settings, model }
+    }
+
+    /// Lets other `PolicyMetadata` rows hold from here on.
+    pub fn set_metadata(&mut self, metadata: &[[String; 3]]) {
+        if self.settings.metadata != metadata {
+            self.settings.metadata = metadata.to_vec();
+            self.model = Model::new(&self.policy, &self.settings);
+        }
     }
 
     /// Judges a request made by hand: one decision for each action.
@@ -344,6 +378,11 @@ impl Monitor {
         let judging = self.judging();
         (judging.graph.calls().get(number.0 as usize), judging)
     }
+}
+
+fn gated(judging: &mut Judging<'_>, call: &GatedCall<'_>) -> Decision {
+    let decision = judging.decide(&check_of_gated(call)).into_iter().next();
+    decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
 }
 
 fn check_of_gated<'a>(call: &'a GatedCall<'_>) -> Check<'a> {

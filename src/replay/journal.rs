@@ -15,15 +15,18 @@ use crate::session::{Considered, Session};
 #[derive(Debug)]
 pub(crate) struct Check<'a> {
     pub(crate) question: &'a Question,
-    pub(crate) answer: &'a Answer,
+    /// What the gate answered; none where nobody asked it.
+    pub(crate) answer: Option<&'a Answer>,
     /// What was found of its call; none for a check that was denied without a look.
     pub(crate) considered: Option<&'a Considered>,
+    /// The recorded call that it is about, where that is known without a look.
+    pub(crate) known: Option<CallNumber>,
     pub(crate) decision: Decision,
 }
 
 impl Check<'_> {
     fn call(&self) -> Option<CallNumber> {
-        self.considered.and_then(Considered::call)
+        self.considered.map_or(self.known, Considered::call)
     }
 }
 
@@ -109,7 +112,16 @@ impl Way for Judge<'_> {
         if !answer.fault.is_empty() {
             session.settle_fault(monitor, question, answer);
             let decision = Decision::fault(answer.fault.clone());
-            visit(monitor, Seen::Judged(Check { question, answer, considered: None, decision }));
+            visit(
+                monitor,
+                Seen::Judged(Check {
+                    question,
+                    answer: Some(answer),
+                    considered: None,
+                    known: None,
+                    decision,
+                }),
+            );
             return;
         }
         let considered = session.consider(monitor, question);
@@ -118,7 +130,11 @@ impl Way for Judge<'_> {
         }
         let decision = session.judge(monitor, &considered, question);
         session.settle(monitor, &considered, question, answer);
-        visit(monitor, Seen::Judged(Check { question, answer, considered: Some(&considered), decision }));
+        let considered = Some(&considered);
+        visit(
+            monitor,
+            Seen::Judged(Check { question, answer: Some(answer), considered, known: None, decision }),
+        );
     }
 }
 
@@ -200,14 +216,27 @@ pub(crate) fn rows(
     recording: &Recording,
     kept: &Kept,
 ) -> (Vec<CallReport>, Option<Notice>, Option<Halt>) {
+    collect(monitor, &kept.opening.policy, &mut |monitor, visit| go(monitor, recording, kept, visit))
+}
+
+/// Feeds a session to a monitor, and shows what is seen on the way.
+pub(crate) type Drive<'a> =
+    dyn FnMut(&mut Monitor, &mut dyn FnMut(&mut Monitor, Seen<'_>)) -> Result<(), Halt> + 'a;
+
+/// The rows of what is seen, of a gate that served that policy.
+pub(crate) fn collect(
+    monitor: &mut Monitor,
+    served: &str,
+    drive: &mut Drive<'_>,
+) -> (Vec<CallReport>, Option<Notice>, Option<Halt>) {
     let mut rows: Vec<CallReport> = Vec::new();
     let mut calls: Vec<Option<CallNumber>> = Vec::new();
     let mut places: BTreeMap<CallNumber, usize> = BTreeMap::new();
     let mut others = 0_usize;
-    let served = kept.opening.policy.clone();
-    let end = go(monitor, recording, kept, &mut |monitor, seen| {
+    let end = drive(monitor, &mut |monitor, seen| {
         let Seen::Judged(check) = seen else { return };
-        others += usize::from(check.decision.verdict.name() != check.answer.verdict.name());
+        let differs = |answer: &Answer| check.decision.verdict.name() != answer.verdict.name();
+        others += usize::from(check.answer.is_some_and(differs));
         let call = check.call();
         let row = row(monitor, &check);
         match call.and_then(|call| places.get(&call)).and_then(|&place| rows.get_mut(place)) {

@@ -3,6 +3,7 @@
 //! In: a [`Recording`], a program. Out: one row for each tool call, decided as of the moment it was made. Never: decides.
 
 mod journal;
+mod log;
 
 pub use journal::Asked;
 
@@ -15,6 +16,8 @@ use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::journal::Kept;
 use crate::recording::{Event, Notice, PartKind, Recording, Stop, UnreadCall, is_request};
 use crate::records::{CallNumber, CallOutcome, Graph};
+
+pub use crate::replay::log::{Logged, replay_logged};
 
 /// One tool call of a session.
 #[derive(Debug, Clone)]

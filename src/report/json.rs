@@ -193,6 +193,7 @@ pub fn raw(text: &str) -> Box<RawValue> {
 
 /// What was decided.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct DecisionRow<'a> {
     verdict: &'static str,
     reasons: Vec<ReasonRow<'a>>,
@@ -221,6 +222,7 @@ impl<'a> DecisionRow<'a> {
 
 /// One reason; rule, file and line are null where no rule takes part.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub struct ReasonRow<'a> {
     kind: &'static str,
     rule: Option<&'a str>,
@@ -248,6 +250,7 @@ pub fn reasons(reasons: &[Reason]) -> Vec<ReasonRow<'_>> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 struct RouteRow<'a> {
     rule: &'a str,
     status: &'static str,
@@ -255,6 +258,7 @@ struct RouteRow<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 struct FailedRow<'a> {
     line: u32,
     text: &'a str,

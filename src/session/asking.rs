@@ -233,14 +233,17 @@ impl Considered {
         question: &Question,
         approval: Option<Approval>,
     ) -> Decision {
-        match self.gated(question, approval) {
+        match self.call_of(question, approval) {
             Ok(call) => monitor.judge_gated(&call),
             Err(why) => Decision::fault(why.to_owned()),
         }
     }
 
-    /// What is judged; or why nothing is.
-    fn gated<'a>(
+    /// The call as a policy is asked about it.
+    ///
+    /// # Errors
+    /// Why no policy is asked.
+    pub(crate) fn call_of<'a>(
         &'a self,
         question: &'a Question,
         approval: Option<Approval>,
@@ -274,9 +277,18 @@ impl Considered {
             tool: question.tool.clone(),
             arguments: self.arguments.clone(),
         };
-        match self.gated(question, approval) {
+        match self.call_of(question, approval) {
             Ok(call) => monitor.explain_gated(&call, subject),
             Err(why) => Proof::of_fault(subject, Decision::fault(why.to_owned())),
+        }
+    }
+
+    /// Why no policy is asked about the call; none where one is.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.matched {
+            Matched::Refused(why, _) => Some(why),
+            Matched::Recorded { .. } | Matched::Unseen { .. } => None,
         }
     }
 

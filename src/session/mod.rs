@@ -13,7 +13,7 @@ use crate::decision::{Decision, Verdict};
 use crate::engine::Budget;
 use crate::explain::Proof;
 use crate::json::{self, Json};
-use crate::monitor::{Caller, Monitor, Policy, Settings};
+use crate::monitor::{Beside, Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{
     Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Unsent, Word,
 };
@@ -105,11 +105,16 @@ impl Session {
     /// Where the agents file of the opening cannot be read.
     pub fn open(monitor: &mut Monitor, opening: &Opening) -> Result<Self, SessionError> {
         monitor.restart(settings(opening)?);
+        Ok(Self::begin(monitor, opening))
+    }
+
+    /// Opens a session on a monitor without records, whose settings are there already.
+    pub fn begin(monitor: &mut Monitor, opening: &Opening) -> Self {
         let key = &opening.key;
         let graph = monitor.graph_mut();
         graph.set_session(&key.app, &key.user, &key.session);
         graph.set_gated();
-        Ok(Self {
+        Self {
             mode: opening.mode,
             principal: opening.principal.clone(),
             ids: Ids::default(),
@@ -119,7 +124,7 @@ impl Session {
             approved: BTreeMap::new(),
             stopped: None,
             violated: None,
-        })
+        }
     }
 
     /// What the gate does with its verdicts.
@@ -181,7 +186,11 @@ impl Session {
             Entry::Confirm(confirm) => self.confirm(monitor, confirm),
             Entry::Read(access) => self.read(monitor, access),
             Entry::Write(access) => self.write(monitor, access),
-            Entry::Policy(_) => Ok(()),
+            Entry::Policy(adopted) => {
+                self.mode = adopted.mode;
+                monitor.set_metadata(&adopted.metadata);
+                Ok(())
+            }
             Entry::Clear => {
                 self.violated = None;
                 Ok(())
@@ -257,6 +266,19 @@ impl Session {
         self.open.denied(monitor.graph(), question)
     }
 
+    /// What another policy says of what was considered, on the same session; none where no policy is asked. Nothing of the
+    /// session changes.
+    pub fn judge_beside(
+        &self,
+        monitor: &Monitor,
+        beside: &mut Beside,
+        considered: &Considered,
+        question: &Question,
+    ) -> Option<Decision> {
+        let approval = self.approval(monitor, considered);
+        considered.call_of(question, approval).ok().map(|call| monitor.judge_beside(beside, &call))
+    }
+
     /// What a decision is answered with.
     #[must_use]
     pub fn answer(policy: &Policy, considered: &Considered, decision: &Decision) -> Answer {
@@ -293,7 +315,7 @@ impl Session {
         if answer.verdict == Word::Allow {
             self.approved.remove(considered.asked());
         }
-        self.tickets.add(Ticket { unseen, ..Ticket::new(considered, question, answer, approval) });
+        self.tickets.add(Ticket { unseen, ..Ticket::new(considered, question, answer, approval, self.mode) });
     }
 
     /// Notes a check that was denied without being considered, such as one whose deadline passed.
@@ -302,7 +324,7 @@ impl Session {
         let call = self.denied_call(monitor, question);
         let considered = Considered::new(ticket, Matched::Refused(answer.fault.clone(), call), question);
         considered.note(monitor.graph_mut(), question, answer);
-        self.tickets.add(Ticket::new(&considered, question, answer, None));
+        self.tickets.add(Ticket::new(&considered, question, answer, None, self.mode));
     }
 
     /// Events that are never sent count in the history, and everything after them depends on something unknown.
@@ -334,7 +356,7 @@ impl Session {
         let ticket = self.tickets.open(&finish.ticket)?;
         let did_run = !matches!(finish.ending, Ending::NotRun);
         let changed = ran.is_some_and(|ran| ran.canonical() != ticket.asked.arguments);
-        let refused = ticket.verdict != Word::Allow && self.mode == Mode::Enforce;
+        let refused = ticket.verdict != Word::Allow && ticket.mode == Mode::Enforce;
         let (call, unseen, tool) = (ticket.call, ticket.unseen, ticket.asked.tool.clone());
         ticket.used = finish.ending != Ending::Pending;
         let why = if did_run && refused {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::recording::journal::{Answer, Question, Word};
+use crate::recording::journal::{Answer, Mode, Question, Word};
 use crate::records::{Approval, CallNumber, UnseenNumber};
 use crate::session::SessionError;
 use crate::session::asking::{Asked, Considered};
@@ -14,6 +14,8 @@ use crate::session::asking::{Asked, Considered};
 pub(crate) struct Ticket {
     pub(crate) name: String,
     pub(crate) verdict: Word,
+    /// What the gate did with its verdict.
+    pub(crate) mode: Mode,
     /// The recorded call, where it is known.
     pub(crate) call: Option<CallNumber>,
     /// The call, where it was let run and is in no event.
@@ -37,10 +39,12 @@ impl Ticket {
         question: &Question,
         answer: &Answer,
         approval: Option<Approval>,
+        mode: Mode,
     ) -> Self {
         Self {
             name: answer.ticket.clone(),
             verdict: answer.verdict,
+            mode,
             call: considered.call(),
             unseen: None,
             asked: considered.asked().clone(),

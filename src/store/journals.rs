@@ -4,7 +4,9 @@
 //! tells each writer once that is on disk: many sessions share one wait for the disk.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -75,7 +77,7 @@ pub struct Journals {
 #[derive(Debug, Clone)]
 enum Place {
     Memory(Arc<Mutex<BTreeMap<SessionKey, Vec<String>>>>),
-    Sqlite { path: Arc<PathBuf>, writer: mpsc::Sender<Append> },
+    Sqlite { path: Arc<PathBuf>, writer: mpsc::Sender<Append>, commits: Arc<AtomicU64> },
 }
 
 /// A line to be added.
@@ -107,11 +109,13 @@ impl Journals {
     pub fn sqlite(path: &Path) -> Result<Self, JournalsError> {
         let connection = open(path)?;
         let (writer, lines) = mpsc::channel();
+        let commits = Arc::<AtomicU64>::default();
+        let counted = Arc::clone(&commits);
         std::thread::Builder::new()
             .name("journals".to_owned())
-            .spawn(move || write_all(connection, &lines))
+            .spawn(move || write_all(connection, &lines, &counted))
             .map_err(|error| JournalsError::Unusable { why: error.to_string() })?;
-        Ok(Self { place: Place::Sqlite { path: Arc::new(path.to_owned()), writer } })
+        Ok(Self { place: Place::Sqlite { path: Arc::new(path.to_owned()), writer, commits } })
     }
 
     /// Adds the line of that number, from 0, to the journal of a session. `done` is told once it is kept: in SQLite, on
@@ -147,6 +151,52 @@ impl Journals {
                 Ok(journals.get(key).cloned().unwrap_or_default())
             }
             Place::Sqlite { path, .. } => lines(&read_only(path)?, key),
+        }
+    }
+
+    /// The first line of a session, its opening; none for one that is not there.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn first(&self, key: &SessionKey) -> Result<Option<String>, JournalsError> {
+        match &self.place {
+            Place::Memory(journals) => {
+                let journals = journals.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(journals.get(key).and_then(|lines| lines.first()).cloned())
+            }
+            Place::Sqlite { path, .. } => first(&read_only(path)?, key),
+        }
+    }
+
+    /// Sessions with their first lines, in the order of their names: those that come after that one and are of its tenant,
+    /// `most` at most.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn openings(
+        &self,
+        after: &SessionKey,
+        most: usize,
+    ) -> Result<Vec<(SessionKey, String)>, JournalsError> {
+        match &self.place {
+            Place::Memory(journals) => {
+                let journals = journals.lock().unwrap_or_else(PoisonError::into_inner);
+                let later = journals.range((Bound::Excluded(after), Bound::Unbounded));
+                let own = later.take_while(|(key, _)| key.tenant == after.tenant);
+                let opened =
+                    own.filter_map(|(key, lines)| lines.first().map(|line| (key.clone(), line.clone())));
+                Ok(opened.take(most).collect())
+            }
+            Place::Sqlite { path, .. } => openings(&read_only(path)?, after, most),
+        }
+    }
+
+    /// How often lines were brought to disk since the store was opened; never in memory.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        match &self.place {
+            Place::Memory(_) => 0,
+            Place::Sqlite { commits, .. } => commits.load(Ordering::Relaxed),
         }
     }
 
@@ -253,14 +303,44 @@ fn lines(connection: &Connection, key: &SessionKey) -> Result<Vec<String>, Journ
     Ok(lines.collect::<Result<_, _>>()?)
 }
 
+fn first(connection: &Connection, key: &SessionKey) -> Result<Option<String>, JournalsError> {
+    let mut query = connection.prepare(
+        "SELECT text FROM line JOIN session ON line.session = session.id AND line.number = 0 \
+         WHERE tenant = ?1 AND app = ?2 AND user = ?3 AND session.session = ?4",
+    )?;
+    let names = params![key.tenant, key.app, key.user, key.session];
+    Ok(query.query_row(names, |row| row.get(0)).optional()?)
+}
+
+fn openings(
+    connection: &Connection,
+    after: &SessionKey,
+    most: usize,
+) -> Result<Vec<(SessionKey, String)>, JournalsError> {
+    let mut query = connection.prepare(
+        "SELECT tenant, app, user, session.session, text \
+         FROM session JOIN line ON line.session = session.id AND line.number = 0 \
+         WHERE tenant = ?1 AND (app, user, session.session) > (?2, ?3, ?4) \
+         ORDER BY app, user, session.session LIMIT ?5",
+    )?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let rows = query.query_map(params![after.tenant, after.app, after.user, after.session, most], |row| {
+        let key =
+            SessionKey { tenant: row.get(0)?, app: row.get(1)?, user: row.get(2)?, session: row.get(3)? };
+        Ok((key, row.get(4)?))
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
 /// Writes what comes until nothing more can.
-fn write_all(mut connection: Connection, lines: &mpsc::Receiver<Append>) {
+fn write_all(mut connection: Connection, lines: &mpsc::Receiver<Append>, commits: &AtomicU64) {
     let mut rows = BTreeMap::new();
     while let Ok(first) = lines.recv() {
         let mut batch = vec![first];
         batch.extend(lines.try_iter().take(BATCH));
         match write(&mut connection, &mut rows, &batch) {
             Ok(kept) => {
+                commits.fetch_add(1, Ordering::Relaxed);
                 for (append, kept) in batch.into_iter().zip(kept) {
                     (append.done)(kept);
                 }
@@ -357,6 +437,16 @@ mod tests {
             assert_eq!(store.lines(&key("a")).unwrap(), ["x", "z"]);
             assert_eq!(store.lines(&key("c")).unwrap(), [""; 0]);
             assert_eq!(store.sessions().unwrap(), [key("a"), key("b")]);
+            let all = [(key("a"), "x".to_owned()), (key("b"), "y".to_owned())];
+            assert_eq!(store.openings(&SessionKey::default(), 9).unwrap(), all);
+            assert_eq!(store.openings(&SessionKey::default(), 1).unwrap(), all[..1]);
+            assert_eq!(store.openings(&key("a"), 9).unwrap(), all[1..]);
+            let other = SessionKey { tenant: "t".to_owned(), ..SessionKey::default() };
+            assert_eq!(store.openings(&other, 9).unwrap(), []);
+            assert_eq!(
+                (store.first(&key("b")).unwrap(), store.first(&other).unwrap()),
+                (Some("y".to_owned()), None)
+            );
         }
         let again = Journals::sqlite(&path).unwrap();
         assert_eq!(add(&again, &[("a", 2, "v"), ("b", 1, "u")]), [true, true]);

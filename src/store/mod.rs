@@ -1,10 +1,12 @@
-//! Session databases on disk, and the journals of gates.
+//! Session databases on disk, and the journals and decision logs of gates.
 //!
-//! In: the path of a SQLite file. Out: the names of its sessions, and the rows of one after another; lines of journals, kept
-//! once they are said to be. Never: interprets a row or a line, writes beside a session database, locks out its writer, or
+//! In: the path of a SQLite file, or of a log. Out: the names of its sessions, and the rows of one after another; lines of
+//! journals and logs, kept once they are said to be. Never: interprets a row or a line, writes beside a session database, locks out its writer, or
 //! runs anything that it holds.
 
 mod copy;
+#[cfg(feature = "gate")]
+mod decisions;
 mod journals;
 mod query;
 
@@ -13,6 +15,10 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+#[cfg(feature = "gate")]
+pub use crate::store::decisions::{
+    DecisionLog, Extent, LogError, LogState, Logged, files_of, key_file, read_file,
+};
 pub use crate::store::journals::{Done, Journals, JournalsError, StoredJournals};
 
 use crate::recording::database::{self, Cell, Schema, SessionName, Stored, StoredEvent, Table, Unreadable};

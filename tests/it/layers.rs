@@ -10,7 +10,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("crepe", &["program"]),
     ("ecow", &["records"]),
-    ("getrandom", &["gate"]),
+    ("getrandom", &["gate", "serve", "store"]),
+    ("http_body_util", &["serve"]),
+    ("hyper", &["serve"]),
+    ("hyper_util", &["serve"]),
+    ("hmac", &["recording"]),
     ("icu_casemap", &["functor"]),
     ("icu_normalizer", &["functor"]),
     ("icu_properties", &["functor"]),
@@ -21,17 +25,23 @@ const HOMES: &[(&str, &[&str])] = &[
     // The program alone, which is no room.
     ("mimalloc", &[]),
     ("nom", &["syntax"]),
+    ("prometheus_client", &["serve"]),
     ("psl", &["functor"]),
     ("regex", &["functor"]),
     ("rusqlite", &["store"]),
+    ("rustix", &["serve"]),
     ("saphyr_parser", &["yaml"]),
     ("shuck_ast", &["functor"]),
     ("shuck_parser", &["functor"]),
     ("similar", &["cli"]),
     ("smallvec", &["lineage", "records"]),
+    ("subtle", &["serve"]),
     ("tempfile", &["store"]),
-    ("tokio", &["gate"]),
-    ("url", &["functor"]),
+    ("tokio", &["gate", "serve"]),
+    ("tokio_rustls", &["serve"]),
+    ("url", &["functor", "serve"]),
+    // What reports look like is told by the types that write them.
+    ("utoipa", &["report", "serve"]),
 ];
 
 /// Rooms that must not know each other, whatever their order.

@@ -53,6 +53,8 @@ mod recording;
 mod records;
 mod replay;
 mod requests;
+#[cfg(feature = "serve")]
+mod serve;
 mod shown;
 mod schema;
 mod souffle;

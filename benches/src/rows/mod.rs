@@ -3,6 +3,7 @@
 pub mod append;
 pub mod case;
 pub mod checks;
+pub mod gate;
 pub mod hostile;
 pub mod loading;
 pub mod memory;
@@ -105,7 +106,7 @@ fn others(plan: &Plan, policies: &Policies, give: &mut dyn FnMut(Row)) -> Outcom
         proofs::measure(plan, policies, give)?;
     }
     if plan.wants(12) {
-        give(Row::left(12, "gate round trip over a Unix socket", "comes with `gatelog serve`"));
+        gate::measure(plan, give)?;
     }
     if plan.wants(13) {
         replays::process(plan, give)?;

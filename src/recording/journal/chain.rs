@@ -1,15 +1,9 @@
 //! The lines of a journal: each names the one before by its hash.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use crate::recording::journal::{Entry, Opening, VERSION};
-
-/// What the hash of a line stands behind, at its end.
-const SEAL: &str = ",\"hash\":\"";
-
-/// Hexadecimal digits of a hash.
-const DIGITS: usize = 64;
+use crate::recording::seal::{hash, seal, unseal};
 
 /// How a journal begins.
 const FIRST: &str = "{\"gatelog_journal\":";
@@ -87,14 +81,9 @@ impl Head {
         let number = self.lines;
         let gatelog_journal = (number == 0).then_some(VERSION);
         let line = Line { gatelog_journal, number, previous: self.hash.clone(), entry, hash: String::new() };
-        let mut text = serde_json::to_string(&line)
+        let text = serde_json::to_string(&line)
             .map_err(|error| JournalFault::Unreadable { line: number + 1, why: error.to_string() })?;
-        // Without its closing brace, which comes behind the hash.
-        text.pop();
-        let hash = hash(&text);
-        text.push_str(SEAL);
-        text.push_str(&hash);
-        text.push_str("\"}");
+        let (text, hash) = seal(text);
         *self = Self { lines: number + 1, hash };
         Ok(text)
     }
@@ -187,31 +176,10 @@ fn entry(head: &mut Head, line: &[u8]) -> Result<Entry, JournalFault> {
     }
 }
 
-/// What a hash covers, and the hash.
-fn unseal(text: &str) -> Option<(&str, &str)> {
-    let open = text.strip_suffix("\"}")?;
-    let (sealed, hash) = open.split_at_checked(open.len().checked_sub(DIGITS)?)?;
-    Some((sealed.strip_suffix(SEAL)?, hash))
-}
-
-fn hash(text: &str) -> String {
-    hexadecimal(&Sha256::digest(text.as_bytes()))
-}
-
-/// Bytes as small hexadecimal digits.
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        for digit in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(u32::from(digit), 16));
-        }
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::journal::{Answer, Appended, Confirm, Ending, Finish, Question, Word};
+    use crate::recording::journal::{Adopted, Answer, Appended, Confirm, Ending, Finish, Question, Word};
     use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 
     fn entries() -> impl Strategy<Value = Entry> {
@@ -233,7 +201,8 @@ mod tests {
             (any::<String>(), any::<bool>(), any::<Option<String>>()).prop_map(|(ticket, yes, principal)| {
                 Entry::Confirm(Confirm { ticket, yes, principal, clock: String::new() })
             });
-        let policy = any::<String>().prop_map(Entry::Policy);
+        let policy =
+            any::<String>().prop_map(|policy| Entry::Policy(Adopted { policy, ..Adopted::default() }));
         prop_oneof![append, check, finish, confirm, policy]
     }
 

@@ -247,6 +247,18 @@ pub enum Resource {
     },
 }
 
+/// What decides from some check on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adopted {
+    /// Digest of the policy.
+    pub policy: String,
+    /// What the gate does with its verdicts.
+    pub mode: Mode,
+    /// `PolicyMetadata` rows.
+    pub metadata: Vec<[String; 3]>,
+}
+
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -271,8 +283,8 @@ pub enum Entry {
     Read(Access),
     /// A running call writes.
     Write(Access),
-    /// From here on another policy decides; its digest.
-    Policy(String),
+    /// From here on another policy decides, or another thing is done with its verdicts.
+    Policy(Adopted),
     /// The host takes back the refusal of a session in which something ran otherwise than it was checked.
     Clear,
 }
@@ -320,6 +332,6 @@ impl Ids {
     #[must_use]
     pub fn digest(&self) -> String {
         use sha2::Digest as _;
-        chain::hexadecimal(&self.hash.clone().finalize())
+        crate::recording::seal::hexadecimal(&self.hash.clone().finalize())
     }
 }
