@@ -100,7 +100,8 @@ fn setup(flags: &Serve, policies: PolicySet, console: &mut Console<'_>) -> Resul
     };
     let (address, peers, limits) =
         (flags.listen.clone(), Peers::new(flags.uids.clone()), limits(&flags.limits));
-    Ok(Setup { gate, reloader, store, address, tokens, local: caller, peers, tls, limits })
+    let decisions = flags.log.path().cloned();
+    Ok(Setup { gate, reloader, decisions, store, address, tokens, local: caller, peers, tls, limits })
 }
 
 fn tls(certificate: &Path, key: &Path, console: &mut Console<'_>) -> Result<Tls, FileError> {

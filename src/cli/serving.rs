@@ -135,6 +135,11 @@ pub(crate) fn no_policy(error: PoliciesError) -> NoPolicy {
 }
 
 impl LogFlags {
+    /// The file of the log, where there is to be one.
+    pub(crate) fn path(&self) -> Option<&PathBuf> {
+        self.decision_log.as_ref()
+    }
+
     /// The log, where there is to be one. A torn end that was cut off is said.
     pub(crate) fn open(&self, console: &mut Console<'_>) -> Result<Option<Logging>, FileError> {
         let Some(path) = &self.decision_log else { return Ok(None) };

@@ -6,6 +6,7 @@
 mod answers;
 mod body;
 mod connection;
+mod decisions;
 mod door;
 mod handlers;
 mod listen;

@@ -5,6 +5,7 @@ use utoipa::openapi::{Content, OpenApi as Document, Ref, RefOr, Response};
 use utoipa::{Modify, OpenApi};
 
 use crate::report::json::line;
+use crate::serve::decisions;
 use crate::serve::handlers;
 use crate::serve::problem::ProblemDocument;
 use crate::serve::rules;
@@ -35,6 +36,7 @@ use crate::serve::rules;
         rules::policies,
         rules::validate,
         rules::activate,
+        decisions::decisions,
     ),
     components(schemas(ProblemDocument<'_>)),
     security(("token" = [])),

@@ -9,6 +9,7 @@ use tokio::time::timeout;
 
 use crate::serve::answers::Answer;
 use crate::serve::body;
+use crate::serve::decisions;
 use crate::serve::door::Peer;
 use crate::serve::handlers;
 use crate::serve::problem::Problem;
@@ -40,6 +41,7 @@ enum Route {
     Policies,
     Validate,
     Activate,
+    Decisions,
 }
 
 /// What a method and a path ask for.
@@ -70,6 +72,7 @@ fn route(method: &Method, path: &str) -> Result<Route, Problem> {
         "/v1/resources/read" => post(Route::Read),
         "/v1/resources/write" => post(Route::Write),
         "/v1/violations/clear" => post(Route::Clear),
+        "/v1/decisions" => get(Route::Decisions),
         "/v1/policies" => get(Route::Policies),
         "/v1/policies/validate" => post(Route::Validate),
         "/v1/policies/activate" => post(Route::Activate),
@@ -98,6 +101,7 @@ fn scopes(route: Route) -> &'static [Scope] {
         | Route::Read
         | Route::Write => &[Scope::Run],
         Route::Confirm => &[Scope::Approve],
+        Route::Decisions => &[Scope::Approve, Scope::Administer],
         // An approver vouches for one call. To take back the refusal of a session is to vouch for its runner.
         Route::Clear | Route::Validate | Route::Activate => &[Scope::Administer],
     }
@@ -178,6 +182,7 @@ async fn dispatch(
     match route {
         Route::Sessions => return handlers::sessions(service, holder, &query).await,
         Route::History => return handlers::history(service, holder, &query).await,
+        Route::Decisions => return decisions::decisions(service, holder, &query).await,
         Route::Policies if query.is_empty() => return Ok(rules::policies(service, holder)),
         _ if !query.is_empty() => {
             return Err(Problem::bad("bad_query", "nothing is asked here by a query: leave it out"));
@@ -204,6 +209,7 @@ async fn dispatch(
         | Route::Metrics
         | Route::Sessions
         | Route::History
+        | Route::Decisions
         | Route::Policies => Err(Problem::bad("unknown_address", "this is asked without a body")),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -65,6 +66,8 @@ pub struct Setup {
     pub gate: Gate,
     /// What reads its policies anew.
     pub reloader: Reloader,
+    /// The decision log, where the gate writes one.
+    pub decisions: Option<PathBuf>,
     /// Where the gate keeps its journals.
     pub store: Journals,
     /// Where it listens.
@@ -155,6 +158,10 @@ impl fmt::Display for Notice {
 pub(crate) struct Service {
     pub(crate) gate: Gate,
     pub(crate) reloader: Reloader,
+    /// The decision log, where there is one.
+    pub(crate) decisions: Option<PathBuf>,
+    /// Room for one reader of it.
+    pub(crate) log_readers: Semaphore,
     pub(crate) store: Journals,
     pub(crate) door: Door,
     pub(crate) peers: Peers,
@@ -212,7 +219,7 @@ impl Server {
     /// # Errors
     /// Where the address is open to other machines and there are no tokens, or cannot be listened at.
     pub fn bind(setup: Setup) -> Result<Self, ServeError> {
-        let Setup { gate, reloader, store, address, tokens, local, peers, tls, limits } = setup;
+        let Setup { gate, reloader, decisions, store, address, tokens, local, peers, tls, limits } = setup;
         if tokens.is_none() && !address.is_local() {
             return Err(ServeError::Open { address });
         }
@@ -233,6 +240,8 @@ impl Server {
         let service = Service {
             gate,
             reloader,
+            decisions,
+            log_readers: Semaphore::new(1),
             store,
             door: Door { tokens, local, own: peers.own },
             peers,

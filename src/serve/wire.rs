@@ -5,8 +5,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::gate::Checked;
+use crate::recording::decisions::Decided;
 use crate::recording::journal::{Access, Ending, Question, Resource, SessionKey};
-use crate::report::json::DecisionRow;
+use crate::report::json;
 use crate::serve::problem::Problem;
 
 /// Bytes of the longest name of a session, an app or a user.
@@ -308,7 +309,7 @@ pub(crate) struct CheckAnswer<'a> {
     policy: &'a str,
     #[serde(flatten)]
     #[schema(inline)]
-    decision: DecisionRow<'a>,
+    decision: json::DecisionRow<'a>,
     /// What the model is answered in place of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
@@ -321,7 +322,7 @@ impl<'a> CheckAnswer<'a> {
             may_run: checked.may_run,
             ticket: &checked.ticket,
             policy: &checked.policy,
-            decision: DecisionRow::new(&checked.decision),
+            decision: json::DecisionRow::new(&checked.decision),
             response: checked.response(),
         }
     }
@@ -340,6 +341,23 @@ pub(crate) struct Activate {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object without a key")]
 pub(crate) struct Nothing {}
+
+/// Verdicts, in the order in which they were given.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DecisionsAnswer {
+    /// At most as many as were asked for.
+    pub(crate) decisions: Vec<DecisionRow>,
+}
+
+/// A verdict of the log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct DecisionRow {
+    /// Its number in the log.
+    pub(crate) number: u64,
+    /// What the log says of it.
+    #[schema(value_type = Object)]
+    pub(crate) decision: Box<Decided>,
+}
 
 /// Policies that were read.
 #[derive(Debug, Serialize, ToSchema)]

@@ -148,6 +148,38 @@ fn policies_are_read_anew_or_not_at_all() {
     assert!(crate::support::text(&folder.path().join("decisions.jsonl")).contains(r#""principal":"runner""#));
 }
 
+#[test]
+fn verdicts_are_listed_for_those_who_answer_for_the_tenant() {
+    let folder = tempfile::tempdir().unwrap();
+    // Files of a few lines, so that several are read.
+    let started = started(folder.path(), &["--decision-log", "decisions.jsonl", "--log-size", "4000"]);
+    for who in ["runner@acme:run", "runner@rival:run"] {
+        let mut runner = started.client(who);
+        for at in 0..10 {
+            let (id, tool) = (format!("c{at}"), if at % 2 == 0 { "pay" } else { "wipe" });
+            runner.post("/v1/events", &json!({"session": named("s"), "events": [call(&id, tool, 5)]}));
+            runner.check(&named("s"), &id, tool, &json!({"amount": 5}));
+        }
+    }
+    assert!(folder.path().read_dir().unwrap().count() > 6, "one file");
+    let mut boss = started.client("boss@acme:approve");
+    let mut list = |query: &str| {
+        let document = boss.get(&format!("/v1/decisions{query}")).json();
+        let rows = document["decisions"].as_array().unwrap().clone();
+        let call = |row: &Value| row["decision"]["call_id"].as_str().unwrap().to_owned();
+        (rows.iter().map(call).collect::<Vec<_>>().join(" "), rows)
+    };
+    let (all, rows) = list("");
+    assert_eq!(all, "c0 c1 c2 c3 c4 c5 c6 c7 c8 c9");
+    assert!(rows.iter().all(|row| row["decision"]["key"]["tenant"] == "acme"));
+    assert_eq!(list("?verdict=deny&limit=2").0, "c7 c9");
+    assert_eq!(list("?tool=pay&session=s&app=a&user=u").0, "c0 c2 c4 c6 c8");
+    assert_eq!(list(&format!("?after={}&limit=3", rows[3]["number"])).0, "c4 c5 c6");
+    assert_eq!(list(&format!("?after={}", rows[9]["number"])).0, "");
+    assert_eq!(list("?call_id=c3").0, "c3");
+    assert_eq!(started.client("runner@acme:run").get("/v1/decisions").kind(), "scope");
+}
+
 /// The requests of the page about gates are answered as it says.
 #[test]
 fn the_page_shows_requests_that_work() {

@@ -86,6 +86,9 @@ fn use_all(runner: &mut Client, boss: &mut Client, operator: &mut Client) {
         operator.post(path, &json!({"policy": "x"}));
     }
     runner.get("/v1/policies");
+    for query in ["", "?verdict=deny&limit=1", "?after=x", "?verdict=no", "?all=1"] {
+        boss.get(&format!("/v1/decisions{query}"));
+    }
     runner.get("/v1/sessions");
     runner.get("/v1/checks");
 }
@@ -93,7 +96,7 @@ fn use_all(runner: &mut Client, boss: &mut Client, operator: &mut Client) {
 #[test]
 fn all_that_is_sent_and_answered_is_described() {
     let folder = tempfile::tempdir().unwrap();
-    let started = started(folder.path(), &[]);
+    let started = started(folder.path(), &["--decision-log", "decisions.jsonl"]);
     let mut runner = started.client("runner@acme:run");
     let (mut boss, mut operator) =
         (started.client("boss@acme:approve"), started.client("operator@acme:administer"));
