@@ -371,7 +371,10 @@ fn policies_are_reloaded_on_a_signal_or_a_changed_manifest_and_never_for_the_run
         let first = asked(&mut hook, "c1", 5);
         assert_eq!(first["verdict"], "allow");
         // Nobody on the runner's side changes a policy.
-        let refused = hook.ask("reload", &json!({}));
+        hook.send("reload", &json!({}));
+        let mut line = String::new();
+        hook.output.read_line(&mut line).unwrap();
+        let refused: Value = serde_json::from_str(&line).unwrap();
         assert!(refused["error"].as_str().unwrap().contains("unknown field `reload`"));
         put(&POLICY.replace("> 10.0", "> 3.0"));
         manifest(&[]);
