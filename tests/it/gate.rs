@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatelog::decision::{Decision, Verdict};
 use gatelog::engine::Budget;
-use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
+use gatelog::gate::{Appended, Builder, Checked, Gate, GateError, GatedSession};
 use gatelog::json::{self, Json};
 use gatelog::monitor::{Caller, Policy, Settings};
 use gatelog::recording::journal::{Access, Adopted, Ending, Entry, Mode, Question, Resource, SessionKey};
@@ -23,6 +23,16 @@ use crate::support::{files, name, root, text};
 
 fn shipped(name: &str) -> Arc<Policy> {
     policy(&text(&root().join(name)))
+}
+
+pub(crate) fn building(policy: &Arc<Policy>, store: Journals) -> Builder {
+    let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
+    Gate::builder()
+        .policy(Arc::clone(policy))
+        .store(store)
+        .caller(caller)
+        .parts(Parts::Full)
+        .deadline(Duration::from_secs(120))
 }
 
 /// The texts of the events of a recording, and the key of its session.
@@ -54,22 +64,22 @@ pub(crate) fn events_of(path: &Path) -> (Vec<String>, SessionKey) {
 }
 
 /// A runner that lets calls run where the gate does.
-struct Runner {
+pub(crate) struct Runner {
     session: GatedSession,
     feed: Feed,
     /// Tickets of calls that run, by the id of their call.
     tickets: BTreeMap<String, String>,
     /// What was decided, check by check.
-    decided: Vec<Decision>,
+    pub(crate) decided: Vec<Decision>,
 }
 
 impl Runner {
-    fn new(session: GatedSession, key: &SessionKey) -> Self {
+    pub(crate) fn new(session: GatedSession, key: &SessionKey) -> Self {
         let feed = Feed::new(Parts::Full, &key.session);
         Self { session, feed, tickets: BTreeMap::new(), decided: Vec::new() }
     }
 
-    async fn event(&mut self, text: &str, picks: &mut impl Iterator<Item = u8>) {
+    pub(crate) async fn event(&mut self, text: &str, picks: &mut impl Iterator<Item = u8>) {
         let event: Option<Event> = match self.feed.take(text) {
             Ok(Fed::New(event)) => Some(*event),
             Ok(Fed::Known) | Err(_) => None,

@@ -10,9 +10,9 @@ use crate::support::{gatelog, root};
 
 /// A hook that runs.
 pub(crate) struct Hook {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    pub(crate) child: Child,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: BufReader<ChildStdout>,
     /// The session that it is asked about.
     session: String,
 }
@@ -25,18 +25,17 @@ impl Hook {
     /// The same by a command that ends by running it.
     pub(crate) fn start_by(mut command: Command, folder: &Path, policy: &str) -> Self {
         std::fs::write(folder.join("p.dl"), policy).unwrap();
-        let mut child = command
-            .args(["hook", "--stdio", "--policy", "p.dl", "--store", "gate.db", "--deadline", "60000"])
-            .current_dir(folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        command.args(["hook", "--stdio", "--policy", "p.dl", "--store", "gate.db", "--deadline", "60000"]);
+        Self::run(command.current_dir(folder))
+    }
+
+    pub(crate) fn run(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Self { child, input, output: BufReader::new(output), session: "s".to_owned() }
     }
 
-    fn send(&mut self, what: &str, value: &Value) {
+    pub(crate) fn send(&mut self, what: &str, value: &Value) {
         let message =
             json!({"id": what, "session": {"app": "a", "user": "u", "session": self.session}, what: value});
         writeln!(self.input, "{message}").unwrap();
@@ -76,12 +75,12 @@ pub(crate) fn call(id: &str, amount: u32) -> Value {
     json!({"id": format!("call-{id}"), "author": "bot", "content": {"parts": [{"functionCall": call}]}})
 }
 
-fn answer(id: &str) -> Value {
+pub(crate) fn answer(id: &str) -> Value {
     let answer = json!({"id": id, "name": "pay", "response": {"paid": true}});
     json!({"id": format!("answer-{id}"), "author": "bot", "content": {"parts": [{"functionResponse": answer}]}})
 }
 
-const POLICY: &str = r#"
+pub(crate) const POLICY: &str = r#"
 IsAuthorized(i) :- Actions(i, _).
 // @id: too-much
 // @deny_message: no more than 10
