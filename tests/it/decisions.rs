@@ -15,7 +15,8 @@ use gatelog::store::{DecisionLog, Journals, LogError, files_of, key_file, read_f
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::gate::{Runner, SENSITIVE, building, events_of, policy, recordings};
+use crate::gate::{Runner, events_of, recordings};
+use crate::gated::{SENSITIVE, building, policy};
 use crate::hook::{Hook, POLICY, answer, call};
 use crate::support::{Run, gatelog, name, text};
 

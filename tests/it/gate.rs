@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatelog::decision::{Decision, Verdict};
 use gatelog::engine::Budget;
-use gatelog::gate::{Appended, Builder, Checked, Gate, GateError, GatedSession};
+use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use gatelog::json::{self, Json};
 use gatelog::monitor::{Caller, Policy, Settings};
 use gatelog::recording::journal::{Access, Adopted, Ending, Entry, Mode, Question, Resource, SessionKey};
@@ -23,16 +23,6 @@ use crate::support::{files, name, root, text};
 
 fn shipped(name: &str) -> Arc<Policy> {
     policy(&text(&root().join(name)))
-}
-
-pub(crate) fn building(policy: &Arc<Policy>, store: Journals) -> Builder {
-    let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
-    Gate::builder()
-        .policy(Arc::clone(policy))
-        .store(store)
-        .caller(caller)
-        .parts(Parts::Full)
-        .deadline(Duration::from_secs(120))
 }
 
 /// The texts of the events of a recording, and the key of its session.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatelog::decision::Decision;
 use gatelog::engine::Budget;
-use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
+use gatelog::gate::{Appended, Builder, Checked, Gate, GateError, GatedSession};
 use gatelog::monitor::{Caller, Policy, Settings};
 use gatelog::program::{NoIncludes, check};
 use gatelog::recording::journal::{Ending, Question, SessionKey};
@@ -42,6 +42,10 @@ pub(crate) fn key(session: &str) -> SessionKey {
 }
 
 pub(crate) fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
+    building(policy, store).build().unwrap()
+}
+
+pub(crate) fn building(policy: &Arc<Policy>, store: Journals) -> Builder {
     let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
     Gate::builder()
         .policy(Arc::clone(policy))
@@ -49,8 +53,6 @@ pub(crate) fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
         .caller(caller)
         .parts(Parts::Full)
         .deadline(Duration::from_secs(120))
-        .build()
-        .unwrap()
 }
 
 pub(crate) fn replayed(

@@ -17,7 +17,7 @@ use gatelog::store::{DecisionLog, Journals, read_file};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::gate::policy;
+use crate::gated::policy;
 
 const ALLOW: &str = "IsAuthorized(i) :- Actions(i, _).\n";
 const DENY: &str = "IsAuthorized(i) :- Actions(i, _).\n// @id: no\nUnauthorized(i) :- Actions(i, _).\n";
