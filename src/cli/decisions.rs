@@ -27,7 +27,7 @@ pub(crate) fn run(flags: &VerifyLog, quiet: bool, console: &mut Console<'_>) -> 
     let (mut begun, mut found) = (None, None);
     for path in &files {
         let before = reader.head().map(|head| head.lines);
-        let name = visible(&files::name(path)).to_string();
+        let name = visible(&files::name(path));
         let extent = match one(path, &mut reader, flags.head.as_deref(), &mut found) {
             Ok(extent) => extent,
             Err(error) => return policy::report_file(&fault(path, &error), Audience::People, console),

@@ -22,7 +22,8 @@ fn manifest(flags: &PolicyManifest, quiet: bool, console: &mut Console<'_>) -> E
         Err(error) => return policy::report(&no_policy(error), Audience::People, console),
     };
     if !quiet {
-        let path = visible(&flags.folder.join(MANIFEST).display().to_string()).to_string();
+        let path = flags.folder.join(MANIFEST).display().to_string();
+        let path = visible(&path);
         console.print(&format!(
             "{path}: {} of {}\n",
             counted(policies.len(), "policy", "policies"),
@@ -39,10 +40,10 @@ fn verify(flags: &PolicyVerify, quiet: bool, console: &mut Console<'_>) -> Exit 
     };
     if !quiet {
         for served in set.policies() {
-            let name = visible(&served.name).to_string();
+            let name = visible(&served.name);
             console.print(&format!("{name}: {}\n", served.policy.program().digest));
             for shadow in &served.shadows {
-                let name = visible(&shadow.name).to_string();
+                let name = visible(&shadow.name);
                 console.print(&format!("  beside it {name}: {}\n", shadow.policy.program().digest));
             }
         }

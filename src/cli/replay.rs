@@ -55,17 +55,10 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
         Ok(policy) => policy,
         Err(no) => return policy::report(&no, audience, console),
     };
-    let (settings, mut roster) = match stated(flags, console) {
+    let (settings, mut roster, logged) = match stated(flags, console) {
         Ok(stated) => stated,
         Err(error) => return policy::report_file(&error, audience, console),
     };
-    #[cfg(feature = "gate")]
-    let logged = match decisions::logged(&flags.logs, flags.log_key.as_deref()) {
-        Ok(logged) => logged,
-        Err(error) => return policy::report_file(&error, audience, console),
-    };
-    #[cfg(not(feature = "gate"))]
-    let logged = None;
     let files = files::all(&flags.recordings);
     let replay = Replaying {
         logged: logged.as_ref(),
@@ -115,10 +108,16 @@ pub(crate) fn run(flags: &Replay, quiet: bool, console: &mut Console<'_>) -> Exi
     exit(flags, &course)
 }
 
-fn stated(flags: &Replay, console: &mut Console<'_>) -> Result<(Settings, Roster), FileError> {
+type Stated = (Settings, Roster, Option<Logged>);
+
+fn stated(flags: &Replay, console: &mut Console<'_>) -> Result<Stated, FileError> {
     let roster = roster(&flags.reading, console)?;
     let settings = settings(&flags.settings, &flags.reading, console)?;
-    Ok((Settings { agents: Arc::clone(&roster.agents), ..settings }, roster))
+    #[cfg(feature = "gate")]
+    let logged = decisions::logged(&flags.logs, flags.log_key.as_deref())?;
+    #[cfg(not(feature = "gate"))]
+    let logged = None;
+    Ok((Settings { agents: Arc::clone(&roster.agents), ..settings }, roster, logged))
 }
 
 /// What the work on a file hands over.

@@ -156,7 +156,7 @@ impl LogFlags {
         let key = key_file(&key).map_err(fault)?;
         let log = DecisionLog::open(path, key, self.log_size).map_err(fault)?;
         if let Some(bytes) = log.state().repaired {
-            let name = visible(&files::name(path)).to_string();
+            let name = visible(&files::name(path));
             console.say(&format!(
                 "warning: `{name}` ended in the middle of a line: its last {bytes} bytes, which were never acknowledged, are \
                  cut off\n"

@@ -165,7 +165,7 @@ pub(crate) fn check_name(file: &str) -> Result<(), PoliciesError> {
     } else {
         return Ok(());
     };
-    let file = file.chars().take(LONGEST_NAME).collect();
+    let file = file.chars().take(LONGEST_NAME).flat_map(char::escape_debug).collect();
     Err(PoliciesError::BadName { file, why })
 }
 

@@ -1,6 +1,6 @@
 //! A session with the decision log of its gate: the log says what ran.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::decision::Decision;
@@ -102,8 +102,8 @@ struct Course<'a> {
     /// The verdicts that counted, in order, each once.
     verdicts: Vec<&'a Decided>,
     key: Option<&'a HashKey>,
-    /// The newest recorded call of a name.
-    calls: BTreeMap<Name, CallNumber>,
+    /// The recorded calls of a name: the newest of an id; of those without one, all that no verdict is about yet.
+    calls: BTreeMap<Name, VecDeque<CallNumber>>,
     /// Names that the log has a verdict about.
     asked: std::collections::BTreeSet<Name>,
     allowed: usize,
@@ -191,7 +191,12 @@ impl<'a> Course<'a> {
                 let check = Check { question: &question, answer: None, considered: None, known, decision };
                 visit(monitor, Seen::Judged(check));
             }
-            self.calls.insert(name, number);
+            let has_id = !name.2.is_empty();
+            let calls = self.calls.entry(name).or_default();
+            if has_id {
+                calls.clear();
+            }
+            calls.push_back(number);
         }
     }
 
@@ -203,7 +208,10 @@ impl<'a> Course<'a> {
         decided: &Decided,
         visit: &mut dyn FnMut(&mut Monitor, Seen<'_>),
     ) {
-        let known = self.calls.get(&name_of(decided)).copied();
+        let known = self
+            .calls
+            .get_mut(&name_of(decided))
+            .and_then(|calls| if calls.len() > 1 { calls.pop_front() } else { calls.front().copied() });
         let recorded = known.and_then(|number| monitor.graph().calls().get(number.0 as usize));
         let arguments = recorded.map_or_else(|| "{}".to_owned(), |call| call.arguments.clone());
         if let (Some(key), Ok(arguments)) = (self.key, json::parse(&arguments)) {

@@ -208,7 +208,7 @@ fn full(path: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     for entry in folder.read_dir()? {
         let entry = entry?;
         let found = entry.file_name().to_str().and_then(|other| number(other.strip_prefix(&name)?));
-        files.extend(found.map(|found| (found, entry.path())));
+        files.extend(found.map(|found| (found, path.with_file_name(entry.file_name()))));
     }
     files.sort();
     Ok(files)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatelog::decision::{Decision, Verdict};
 use gatelog::engine::Budget;
-use gatelog::gate::{Appended, Checked, Gate, GateError, GatedSession};
+use gatelog::gate::{Appended, Builder, Checked, Gate, GateError, GatedSession};
 use gatelog::json::{self, Json};
 use gatelog::monitor::{Caller, Policy, Settings};
 use gatelog::program::{NoIncludes, check};
@@ -38,7 +38,7 @@ Unauthorized(i) :- Actions(i, $CallTool(_, args)), @json_float(args, "amount") >
 Unauthorized(i) :- Actions(i, $CallTool(_, args)), @json_float(args, "tip") > 1.0.
 "#;
 
-fn policy(text: &str) -> Arc<Policy> {
+pub(crate) fn policy(text: &str) -> Arc<Policy> {
     let program = check(&[("p.dl".to_owned(), text.to_owned())], &mut NoIncludes);
     Arc::new(Policy::new(program.unwrap_or_else(|refusal| panic!("{refusal:?}"))))
 }
@@ -47,12 +47,16 @@ fn shipped(name: &str) -> Arc<Policy> {
     policy(&text(&root().join(name)))
 }
 
-fn key(session: &str) -> SessionKey {
+pub(crate) fn key(session: &str) -> SessionKey {
     let of = str::to_owned;
     SessionKey { tenant: of("t"), app: of("app"), user: of("ann"), session: of(session) }
 }
 
-fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
+pub(crate) fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
+    building(policy, store).build().unwrap()
+}
+
+pub(crate) fn building(policy: &Arc<Policy>, store: Journals) -> Builder {
     let caller = Caller { principal: Some("svc".to_owned()), ..Caller::default() };
     Gate::builder()
         .policy(Arc::clone(policy))
@@ -60,8 +64,6 @@ fn gate(policy: &Arc<Policy>, store: Journals) -> Gate {
         .caller(caller)
         .parts(Parts::Full)
         .deadline(Duration::from_secs(120))
-        .build()
-        .unwrap()
 }
 
 /// The texts of the events of a recording, and the key of its session.
@@ -93,22 +95,22 @@ pub(crate) fn events_of(path: &Path) -> (Vec<String>, SessionKey) {
 }
 
 /// A runner that lets calls run where the gate does.
-struct Runner {
+pub(crate) struct Runner {
     session: GatedSession,
     feed: Feed,
     /// Tickets of calls that run, by the id of their call.
     tickets: BTreeMap<String, String>,
     /// What was decided, check by check.
-    decided: Vec<Decision>,
+    pub(crate) decided: Vec<Decision>,
 }
 
 impl Runner {
-    fn new(session: GatedSession, key: &SessionKey) -> Self {
+    pub(crate) fn new(session: GatedSession, key: &SessionKey) -> Self {
         let feed = Feed::new(Parts::Full, &key.session);
         Self { session, feed, tickets: BTreeMap::new(), decided: Vec::new() }
     }
 
-    async fn event(&mut self, text: &str, picks: &mut impl Iterator<Item = u8>) {
+    pub(crate) async fn event(&mut self, text: &str, picks: &mut impl Iterator<Item = u8>) {
         let event: Option<Event> = match self.feed.take(text) {
             Ok(Fed::New(event)) => Some(event.clone()),
             Ok(Fed::Known) | Err(_) => None,

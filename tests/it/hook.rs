@@ -9,32 +9,32 @@ use serde_json::{Value, json};
 use crate::support::{gatelog, root};
 
 /// A hook that runs.
-struct Hook {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+pub(crate) struct Hook {
+    pub(crate) child: Child,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: BufReader<ChildStdout>,
 }
 
 impl Hook {
     fn start(folder: &Path, policy: &str) -> Self {
         std::fs::write(folder.join("p.dl"), policy).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_gatelog"))
-            .args(["hook", "--stdio", "--policy", "p.dl", "--store", "gate.db", "--deadline", "60000"])
-            .current_dir(folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gatelog"));
+        command.args(["hook", "--stdio", "--policy", "p.dl", "--store", "gate.db", "--deadline", "60000"]);
+        Self::run(command.current_dir(folder))
+    }
+
+    pub(crate) fn run(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         Self { child, input, output: BufReader::new(output) }
     }
 
-    fn send(&mut self, what: &str, value: &Value) {
+    pub(crate) fn send(&mut self, what: &str, value: &Value) {
         let message = json!({"id": what, "session": {"app": "a", "user": "u", "session": "s"}, what: value});
         writeln!(self.input, "{message}").unwrap();
     }
 
-    fn ask(&mut self, what: &str, value: &Value) -> Value {
+    pub(crate) fn ask(&mut self, what: &str, value: &Value) -> Value {
         self.send(what, value);
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
@@ -43,7 +43,7 @@ impl Hook {
         answer
     }
 
-    fn check(&mut self, id: &str, args: &Value) -> Value {
+    pub(crate) fn check(&mut self, id: &str, args: &Value) -> Value {
         let history = self.ask("history", &json!({}));
         let (events, digest) = (&history["events"], &history["digest"]);
         let question = json!({"call_id": id, "tool": "pay", "args": args, "agent": "bot", "events": events, "digest": digest});
@@ -51,29 +51,29 @@ impl Hook {
     }
 
     /// Ends it as it pleases.
-    fn end(mut self) -> Option<i32> {
+    pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.input);
         self.child.wait().unwrap().code()
     }
 
     /// Ends it without a word.
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-fn call(id: &str, amount: u32) -> Value {
+pub(crate) fn call(id: &str, amount: u32) -> Value {
     let call = json!({"id": id, "name": "pay", "args": {"amount": amount}});
     json!({"id": format!("call-{id}"), "author": "bot", "content": {"parts": [{"functionCall": call}]}})
 }
 
-fn answer(id: &str) -> Value {
+pub(crate) fn answer(id: &str) -> Value {
     let answer = json!({"id": id, "name": "pay", "response": {"paid": true}});
     json!({"id": format!("answer-{id}"), "author": "bot", "content": {"parts": [{"functionResponse": answer}]}})
 }
 
-const POLICY: &str = r#"
+pub(crate) const POLICY: &str = r#"
 IsAuthorized(i) :- Actions(i, _).
 // @id: too-much
 // @deny_message: no more than 10

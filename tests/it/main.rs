@@ -13,6 +13,8 @@ mod cli;
 mod conformance;
 #[cfg(feature = "sqlite")]
 mod database;
+#[cfg(feature = "gate")]
+mod decisions;
 mod docs;
 #[cfg(feature = "lsp")]
 mod editor;
@@ -38,6 +40,8 @@ mod lsp_hostile;
 mod lsp_session;
 mod oracle;
 mod pickle;
+#[cfg(feature = "gate")]
+mod policies;
 mod program;
 mod random;
 mod readme;
