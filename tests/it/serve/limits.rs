@@ -84,11 +84,14 @@ fn slow_clients_are_cut_and_hold_nobody_up() {
     let mut silent = service.connect();
     let mut in_head = service.connect();
     in_head.write_all(b"POST /v1/sessions HTT").unwrap();
-    let mut in_body = service.connect();
-    in_body.write_all(head.as_bytes()).unwrap();
-    in_body.write_all(b"{").unwrap();
-    // While the one request that there is room for waits for its body, another one is told to come again.
+    // While the one request that there is room for waits for its body, another one is told to come again. One that comes
+    // while ours are answered is told so itself, so there are several.
+    let mut in_body = Vec::new();
     let busy = loop {
+        let mut one = service.connect();
+        one.write_all(head.as_bytes()).unwrap();
+        one.write_all(b"{").unwrap();
+        in_body.push(one);
         let answer = service.client().get("/v1/sessions");
         if answer.status == 503 {
             break answer;
@@ -97,8 +100,8 @@ fn slow_clients_are_cut_and_hold_nobody_up() {
     };
     assert_eq!((busy.header("retry-after"), busy.kind()), ("1", "busy".to_owned()));
     assert_eq!(service.client().get("/v1/healthz").status, 200);
-    let slow = answer(&mut *in_body).unwrap();
-    assert_eq!((slow.status, slow.kind()), (408, "slow".to_owned()));
+    let answers: Vec<_> = in_body.iter_mut().filter_map(|one| answer(&mut **one)).collect();
+    assert!(answers.iter().any(|one| (one.status, one.kind()) == (408, "slow".to_owned())));
     assert!(answer(&mut *in_head).is_none_or(|answer| answer.status == 408));
     assert_eq!(answer(&mut *silent), None);
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
