@@ -24,7 +24,7 @@ use crate::records::agents::Agents;
 use crate::session::SessionError;
 use crate::store::{Journals, JournalsError};
 
-pub use crate::gate::lines::{LinesError, serve};
+pub use crate::gate::lines::{LinesError, checked_json, serve};
 
 /// How long a verdict may take.
 const DEADLINE: Duration = Duration::from_secs(2);
