@@ -25,8 +25,10 @@ from gatelog._core import (
     Session,
     encode,
     encode_metadata,
+    records,
     replay,
 )
+from gatelog.loop import Loop, check, session
 
 __all__ = [
     "Check",
@@ -34,12 +36,16 @@ __all__ = [
     "Gate",
     "GateError",
     "GatelogError",
+    "Loop",
     "Pending",
     "Policy",
     "PolicyError",
     "RecordingError",
     "Session",
+    "check",
     "encode",
     "encode_metadata",
+    "records",
     "replay",
+    "session",
 ]

@@ -22,5 +22,5 @@ mod _core {
     #[pymodule_export]
     use crate::policy::Policy;
     #[pymodule_export]
-    use crate::replay::replay;
+    use crate::replay::{records, replay};
 }

@@ -80,7 +80,7 @@ impl Policy {
     }
 }
 
-fn load(texts: &Texts, includes: &mut dyn Includes) -> PyResult<Policy> {
+pub(crate) fn load(texts: &Texts, includes: &mut dyn Includes) -> PyResult<Policy> {
     let program = program::check(texts, includes).map_err(|refusal| {
         PolicyError::new_err(findings(&refusal.sources, &refusal.findings, Color::Never))
     })?;

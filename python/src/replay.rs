@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use gatelog::monitor::{Caller, Settings};
+use gatelog::monitor::{Caller, Monitor, Settings};
+use gatelog::program::NoIncludes;
 use gatelog::recording::{self, Options};
 use gatelog::records::agents::Agents;
 use gatelog::replay as rust;
+use gatelog::report;
 use gatelog::report::json::{PolicyRow, SessionRow, line};
 use pyo3::{Py, PyAny, PyResult, Python, pyfunction};
 
 use crate::faults::{GateError, RecordingError, guarded};
 use crate::gate::{parsed, parts_of};
-use crate::policy::Policy;
+use crate::policy::{Policy, load};
 
 /// Judges what a recording holds: the bytes of a session document, of events, or of the journal of a gate.
 ///
@@ -50,6 +52,33 @@ pub(crate) fn replay(
             let sessions: Vec<_> = reports.iter().map(|report| line(&SessionRow::new(report, &[]))).collect();
             let row = line(&PolicyRow::new(policy.policy.program()));
             Ok(format!("{{\"policy\":{row},\"sessions\":[{}]}}", sessions.join(",")))
+        })
+    })?;
+    parsed(py, &text).map(pyo3::Bound::unbind)
+}
+
+/// What a recording became: a dictionary for each record, with its inputs, as `gatelog records --format jsonl` has it. Of a
+/// journal they are the records that the gate had.
+#[pyfunction]
+#[pyo3(signature = (recording, *, parts = "supported", agents = ""))]
+pub(crate) fn records(py: Python<'_>, recording: Vec<u8>, parts: &str, agents: &str) -> PyResult<Py<PyAny>> {
+    let parts = parts_of(parts)?;
+    let text = guarded(|| {
+        py.detach(|| {
+            let agents = if agents.is_empty() { Agents::default() } else { agents_of(agents)? };
+            let settings = Settings { parts, agents: Arc::new(agents), ..Settings::default() };
+            let policy = load(&vec![("none.dl".to_owned(), String::new())], &mut NoIncludes)?;
+            let read = recording::read(&recording, &Options { form: None, parts });
+            let recordings = read.map_err(|error| RecordingError::new_err(error.to_string()))?;
+            let mut rows = Vec::new();
+            for recording in &recordings {
+                let mut monitor = Monitor::new(Arc::clone(&policy.policy), settings.clone());
+                rust::walk(&mut monitor, recording, &mut |_, _| ())
+                    .map_err(|halt| RecordingError::new_err(halt.stop.text))?;
+                let lines = report::records::lines(&recording.session_id, monitor.graph());
+                rows.extend(lines.lines().map(str::to_owned));
+            }
+            Ok(format!("[{}]", rows.join(",")))
         })
     })?;
     parsed(py, &text).map(pyo3::Bound::unbind)

@@ -29,15 +29,17 @@ CONTENTS = TypeAdapter(list[types.Content])
 # Seconds that a check may hold up the event loop; one that takes longer is waited for in a thread.
 INLINE = 0.005
 
-# The call inside which this code runs: its history, its tool and its id.
-inside: contextvars.ContextVar[tuple[History, str, str] | None] = contextvars.ContextVar("gatelog_inside", default=None)
+# The call inside which this code runs: its history, its run, its tool and its id.
+inside: contextvars.ContextVar[tuple[History, str, str, str] | None] = contextvars.ContextVar(
+    "gatelog_inside", default=None
+)
 
 Approver = Callable[[Any], "str | None"]
 
 
-def end_user(context: Any) -> str | None:
+def end_user(session: Any) -> str | None:
     """Who answers a question of the runner: the end user of the session, as the runner names it."""
-    return context.user_id if hasattr(context, "user_id") else None
+    return session.user_id
 
 
 class GatePlugin(BasePlugin):
@@ -48,7 +50,7 @@ class GatePlugin(BasePlugin):
 
     `principal` and `roles` say who runs the sessions. `store` is a file of journals: sessions go on after a restart, and
     `gatelog replay` reads it. In mode `advise` calls run whatever the verdict is. `approver` says who it is that answers a
-    question, from the context of the call: by default the end user of the session; `None` lets answers count as nobody's,
+    question, from the session of the runner: by default its end user; `None` lets answers count as nobody's,
     that is for rules with `@ask: self` alone. `deadline` is the time in seconds that a verdict may take.
     """
 
@@ -184,6 +186,7 @@ class GatePlugin(BasePlugin):
     ) -> None:
         """Says that a call failed."""
         try:
+            inside.set(None)
             session, run = self._session(tool_context)
             ledger = self._history(run, session).ledger
             running = ledger.running.pop(tool_context.function_call_id, None)
@@ -202,22 +205,22 @@ class GatePlugin(BasePlugin):
         history = self._history(run, session)
         history.sync(session.events)
         ledger, call_id = history.ledger, context.function_call_id or ""
-        # The tool gets values that nobody else holds.
-        for key, value in tool_args.items():
-            if isinstance(value, (dict, list, set, bytearray)):
-                tool_args[key] = copy.deepcopy(value)
         unwritten = ""
         try:
             arguments = gatelog.encode(self._bound(tool, tool_args))
         except gatelog.EncodingError as error:
             # No JSON: the gate denies it, and its journal says so.
             unwritten = arguments = f"the arguments cannot be written: {error}"
-        self._confirm(ledger, call_id, context)
+        self._confirm(ledger, call_id, context, session)
         check = await self._ask(ledger, tool, arguments, context)
         ledger.collect()
         if check.may_run:
+            # The tool gets values that nobody else holds.
+            for key, value in tool_args.items():
+                if isinstance(value, (dict, list, set, bytearray)):
+                    tool_args[key] = copy.deepcopy(value)
             ledger.running[call_id] = Running(check.ticket, arguments)
-            inside.set((history, tool.name, call_id))
+            inside.set((history, context.invocation_id, tool.name, call_id))
             return None
         response = check.response
         if unwritten:
@@ -246,7 +249,7 @@ class GatePlugin(BasePlugin):
             check = await asyncio.to_thread(pending.wait)
         return check
 
-    def _confirm(self, ledger: Ledger, call_id: str, context: Any) -> None:
+    def _confirm(self, ledger: Ledger, call_id: str, context: Any, session: Any) -> None:
         """Gives the gate what a person said about this call."""
         if getattr(context, "tool_confirmation", None) is None or call_id not in ledger.answers:
             return
@@ -255,7 +258,7 @@ class GatePlugin(BasePlugin):
         if ticket is None:
             # The tool itself asked.
             return
-        who = self._approver(context) if self._approver else None
+        who = self._approver(session) if self._approver else None
         ledger.session.confirm(ticket, yes and context.tool_confirmation.confirmed is True, principal=who)
 
     def _request(
@@ -373,9 +376,9 @@ class GatePlugin(BasePlugin):
             self._histories.move_to_end(key)
             return history
         around = inside.get()
-        if around is not None and run is not None:
+        if around is not None and around[1] in self._runs and around[3] in around[0].ledger.running:
             # A run that a call of another session started: it is part of that session.
-            outer, tool, call_id = around
+            outer, _, tool, call_id = around
             _, branch = outer.ledger.calls.get(call_id, ("", ""))
             path = [part for part in (outer.inside or branch, f"{tool}@{call_id}") if part]
             history = History(outer.ledger, inside=".".join(path))
