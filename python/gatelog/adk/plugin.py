@@ -121,6 +121,8 @@ class GatePlugin(BasePlugin):
         try:
             self._runs[invocation_context.invocation_id] = invocation_context
             self._look_around(invocation_context)
+            if not self._load():
+                return
             self._history(invocation_context).sync(invocation_context.session.events)
         except Exception:
             # The first check says so, and denies.
@@ -128,6 +130,8 @@ class GatePlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: Any) -> None:
         """Takes in what came after the last call."""
+        if self._policy is None:
+            return
         try:
             history = self._history(invocation_context)
             history.sync(invocation_context.session.events)
@@ -141,6 +145,8 @@ class GatePlugin(BasePlugin):
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Notes what a model is about to read. Callbacks after this one may change it: it is read when the answer is there."""
+        if self._policy is None:
+            return
         try:
             session, run = self._session(callback_context)
             history = self._history(run, session)
@@ -176,6 +182,8 @@ class GatePlugin(BasePlugin):
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
     ) -> None:
         """Says how a call ended, and with which arguments it ran."""
+        if self._policy is None:
+            return
         try:
             self._after(tool, tool_args, tool_context, result)
         except Exception:
@@ -185,6 +193,8 @@ class GatePlugin(BasePlugin):
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: BaseException
     ) -> None:
         """Says that a call failed."""
+        if self._policy is None:
+            return
         try:
             inside.set(None)
             session, run = self._session(tool_context)
@@ -198,8 +208,7 @@ class GatePlugin(BasePlugin):
     # How they do it.
 
     async def _before(self, tool: Any, tool_args: dict[str, Any], context: Any) -> dict[str, Any] | None:
-        self._load()
-        if self._policy is None:
+        if not self._load():
             return None if self._mode == "advise" else _blocked(self._no_policy)
         session, run = self._session(context)
         history = self._history(run, session)
@@ -273,7 +282,7 @@ class GatePlugin(BasePlugin):
         about = gatelog.encode([context.agent_name, tool.name, arguments])
         waiting = ledger.open.get(about)
         context.actions.skip_summarization = True
-        if waiting is not None and waiting != context.function_call_id:
+        if waiting is not None:
             response["error"] = f"[ASK] the same call waits for a person already: {waiting}"
             return response
         payload = {"gatelog": {"check": check.ticket, "rules": check.rules, "about": about}}
@@ -402,15 +411,17 @@ class GatePlugin(BasePlugin):
             self._gates[agents] = gate
         return gate
 
-    def _load(self) -> None:
+    def _load(self) -> bool:
+        """Whether there is a policy. One that could not be read is looked for again."""
         if self._policy is not None:
-            return
+            return True
         try:
             self._policy, self._no_policy = gatelog.Policy(*self._paths), ""
         except gatelog.PolicyError as error:
             if str(error) != self._no_policy:
                 logger.error("there is no policy, and every call is denied: %s", error)
             self._no_policy = str(error)
+        return self._policy is not None
 
     def _look_around(self, run: Any) -> None:
         for finding in order.findings(run.plugin_manager.plugins, self, run.agent.root_agent):
