@@ -280,13 +280,15 @@ impl Session {
     /// The runner's session has these events more, each as JSON, in order. Events that are there already are left out.
     #[pyo3(signature = (events, *, wait = true))]
     fn append(&self, py: Python<'_>, events: Vec<String>, wait: bool) -> PyResult<()> {
-        let session = self.session.clone();
-        self.tell(py, wait, async move {
-            for event in &events {
-                let (Appended::New | Appended::Known) = session.append(event).await?;
-            }
-            Ok(())
-        })
+        for event in events {
+            let session = self.session.clone();
+            // One after another: what is told next has to stand behind each of them.
+            self.tell(py, wait, async move {
+                let (Appended::New | Appended::Known) = session.append(&event).await?;
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// A model is about to read this: `{"contents": […], "config": {…}}` as JSON.

