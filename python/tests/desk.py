@@ -117,7 +117,8 @@ class Desk:
 
     def entries(self) -> list[dict]:
         """The journal's lines."""
-        return [json.loads(line)["entry"] for line in self.gated().journal().splitlines()]
+        lines = self.gated().journal().rstrip("\n").split("\n")
+        return [json.loads(line)["entry"] for line in lines]
 
     def checks(self) -> list[tuple[dict, dict]]:
         return [tuple(entry["check"]) for entry in self.entries() if "check" in entry]

@@ -97,7 +97,7 @@ def findings(plugins: Iterable[Any], gate: Any, root: Any) -> list[str]:
                     " `include_plugins` as it is"
                 )
         if getattr(agent, "code_executor", None) is not None:
-            found.append(
-                f"agent `{agent.name}` has a code executor: what code does passes no plugin"
-            )
+            found.append(f"agent `{agent.name}` has a code executor: what code does passes no plugin")
+        if getattr(agent, "mode", None) == "task":
+            found.append(f"agent `{agent.name}` is a task agent: the calls that hand over to it pass no plugin, its own do")
     return found
