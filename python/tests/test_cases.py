@@ -213,8 +213,9 @@ def test_081_one_question_and_one_payment(ids):
         await desk.say("and now?")
         assert desk.ran == [] and len(await desk.requests()) == 1
         first = (await desk.requests())[0].args["originalFunctionCall"]["id"]
-        waiting = [answer["error"] for answer in (await desk.answers("pay"))[1:]]
-        assert len(waiting) == 3 and all(text.endswith(f"waits for a person already: {first}") for text in waiting)
+        # Of two calls at once either may be the one that asks.
+        said = [answer["error"] for answer in await desk.answers("pay")]
+        assert sum(text.endswith(f"waits for a person already: {first}") for text in said) == len(said) - 1 == 3
         await desk.answer({"confirmed": True})
 
     asyncio.run(go())

@@ -1,0 +1,138 @@
+"""What the gate costs: microseconds for each guarded call, at 1,000 and 10,000 messages of history.
+
+    python bench.py [--calls 200]
+
+One run measures the same agent without the plugin and with it. A turn is a message of the user, a call, its answer and a
+text. What the plugin takes is measured inside its own callbacks: around the tool (the events before it are taken in, the call
+is judged, its end is told), and around the model (the request is read and told), which grows with what the model is shown, as
+the library's own work for it does.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import statistics
+import time
+import uuid
+import warnings
+
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+
+from google.adk.agents import LlmAgent  # noqa: E402
+from google.adk.events import Event  # noqa: E402
+from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
+from google.adk.runners import Runner  # noqa: E402
+from google.adk.sessions import InMemorySessionService  # noqa: E402
+from google.adk.version import __version__  # noqa: E402
+from google.genai import types  # noqa: E402
+
+import gatelog  # noqa: E402
+from gatelog.adk import GatePlugin  # noqa: E402
+
+POLICY = """
+IsAuthorized(idx) :- Actions(idx, _).
+Unauthorized(idx) :- Actions(idx, a), IsTool(a, "pay"), CurrentDepends(id), ToolResult(id, "fetch", _).
+"""
+AROUND_TOOL = ("before_tool_callback", "after_tool_callback")
+AROUND_MODEL = ("before_model_callback",)
+
+
+class Script(BaseLlm):
+    """Calls, then says a word."""
+
+    async def generate_content_async(self, llm_request, stream=False):
+        last = llm_request.contents[-1].parts[-1]
+        if last.function_response:
+            part = types.Part(text="ok")
+        else:
+            part = types.Part(function_call=types.FunctionCall(name="pay", args={"amount": 5, "to": "alice"}))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+class Timed(GatePlugin):
+    """Notes how long its callbacks take."""
+
+    def __init__(self, **settings):
+        super().__init__(**settings)
+        self.took = {}
+        for name in (*AROUND_TOOL, *AROUND_MODEL):
+            setattr(self, name, self._timed(name, getattr(self, name)))
+
+    def _timed(self, name, inner):
+        async def timed(**given):
+            start = time.perf_counter()
+            try:
+                return await inner(**given)
+            finally:
+                self.took.setdefault(name, []).append(time.perf_counter() - start)
+
+        return timed
+
+
+def pay(amount: int, to: str) -> dict:
+    """Pay."""
+    return {"paid": amount}
+
+
+def past(count):
+    """A history of that many messages."""
+    for number in range(count // 2):
+        for author, role in (("user", "user"), ("bot", "model")):
+            content = types.Content(role=role, parts=[types.Part(text=f"message {number} of {author}, some words long")])
+            yield Event(id=str(uuid.uuid4()), invocation_id=f"e-{number}", author=author, content=content)
+
+
+async def turns(history, calls, plugin):
+    """Microseconds of each turn."""
+    agent = LlmAgent(name="bot", description="Pays.", model=Script(model="script"), tools=[pay])
+    sessions = InMemorySessionService()
+    session = await sessions.create_session(app_name="bench", user_id="dana")
+    for event in past(history):
+        await sessions.append_event(session, event)
+    runner = Runner(app_name="bench", agent=agent, session_service=sessions, plugins=[plugin] if plugin else [])
+    took = []
+    for _ in range(calls):
+        message = types.Content(role="user", parts=[types.Part(text="pay 5")])
+        start = time.perf_counter()
+        async for _ in runner.run_async(user_id="dana", session_id=session.id, new_message=message):
+            pass
+        took.append(time.perf_counter() - start)
+    return took
+
+
+def median(seconds):
+    return round(statistics.median(seconds) * 1e6, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", type=int, default=200)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 10000])
+    flags = parser.parse_args()
+    rows = []
+    for size in flags.sizes:
+        calls = max(20, flags.calls * 1000 // size)
+        plugin = Timed(policy=gatelog.Policy.from_text(POLICY))
+        bare = asyncio.run(turns(size, calls, None))
+        gated = asyncio.run(turns(size, calls, plugin))
+        # The first turn takes in the whole history.
+        tool = [sum(pair) for pair in zip(*(plugin.took[name][1:] for name in AROUND_TOOL))]
+        rows.append(
+            {
+                "messages": size,
+                "calls": calls,
+                "turn_without_us": median(bare[1:]),
+                "turn_with_us": median(gated[1:]),
+                "around_tool_us": median(tool),
+                "around_tool_p99_us": round(sorted(tool)[int(len(tool) * 0.99)] * 1e6, 1),
+                "around_model_us": median(plugin.took["before_model_callback"][2:]),
+                "first_contact_us": round(plugin.took["before_model_callback"][0] * 1e6, 1),
+            }
+        )
+    print(json.dumps({"google-adk": __version__, "rows": rows}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
