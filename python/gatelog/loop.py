@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from gatelog._core import Check, Gate, Policy, Session, encode
+from gatelog._core import Check, Gate, GateError, Policy, Session, encode
 
 
 class Loop:
@@ -40,7 +40,8 @@ class Loop:
         except ValueError as error:
             arguments = f"the arguments cannot be written: {error}"
         check = self.session.ask(tool, arguments, agent=agent, call_id=call_id, **more).wait()
-        assert check is not None
+        if check is None:
+            raise GateError("the gate gave no answer: the call may not run")
         return check
 
     def finish(self, check: Check, value: Any = None, *, args: "Mapping[str, Any] | None" = None) -> None:

@@ -322,7 +322,7 @@ impl Session {
         branch: &str,
         metadata: Vec<[String; 3]>,
         events: Option<u64>,
-        digest: Option<String>,
+        digest: Option<&str>,
         clock: &str,
     ) -> PyResult<Pending> {
         let question = Question {
@@ -334,7 +334,7 @@ impl Session {
             branch: branch.to_owned(),
             metadata,
             events: events.unwrap_or_default(),
-            digest: digest.clone().unwrap_or_default(),
+            digest: digest.unwrap_or_default().to_owned(),
             clock: clock.to_owned(),
         };
         let session = self.session.clone();

@@ -26,6 +26,7 @@ pub(crate) struct Policy {
 impl Policy {
     #[new]
     #[pyo3(signature = (*paths))]
+    #[expect(clippy::needless_pass_by_value, reason = "arguments of any number come as a list of their own")]
     fn new(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Self> {
         guarded(|| {
             py.detach(|| {

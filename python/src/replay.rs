@@ -26,7 +26,7 @@ use crate::policy::{Policy, load};
 pub(crate) fn replay(
     py: Python<'_>,
     policy: &Policy,
-    recording: Vec<u8>,
+    recording: &[u8],
     source: &str,
     principal: Option<String>,
     roles: Vec<String>,
@@ -43,7 +43,7 @@ pub(crate) fn replay(
             let caller = Caller { principal, roles, entity, tenant: Some(tenant.to_owned()) };
             let settings =
                 Settings { caller, metadata, parts, agents: Arc::new(agents), ..Settings::default() };
-            let read = recording::read(&recording, &Options { form: None, parts });
+            let read = recording::read(recording, &Options { form: None, parts });
             let recordings = read.map_err(|error| RecordingError::new_err(error.to_string()))?;
             let reports: Vec<_> = recordings
                 .iter()
@@ -61,14 +61,14 @@ pub(crate) fn replay(
 /// journal they are the records that the gate had.
 #[pyfunction]
 #[pyo3(signature = (recording, *, parts = "supported", agents = ""))]
-pub(crate) fn records(py: Python<'_>, recording: Vec<u8>, parts: &str, agents: &str) -> PyResult<Py<PyAny>> {
+pub(crate) fn records(py: Python<'_>, recording: &[u8], parts: &str, agents: &str) -> PyResult<Py<PyAny>> {
     let parts = parts_of(parts)?;
     let text = guarded(|| {
         py.detach(|| {
             let agents = if agents.is_empty() { Agents::default() } else { agents_of(agents)? };
             let settings = Settings { parts, agents: Arc::new(agents), ..Settings::default() };
             let policy = load(&vec![("none.dl".to_owned(), String::new())], &mut NoIncludes)?;
-            let read = recording::read(&recording, &Options { form: None, parts });
+            let read = recording::read(recording, &Options { form: None, parts });
             let recordings = read.map_err(|error| RecordingError::new_err(error.to_string()))?;
             let mut rows = Vec::new();
             for recording in &recordings {

@@ -7,6 +7,7 @@ Every call of a tool is judged before it runs, with the arguments as they stand 
 call that may not run is answered in place of its tool, so that the model reads why.
 """
 
+from gatelog.adk.instructions import agents_file
 from gatelog.adk.plugin import GatePlugin
 
-__all__ = ["GatePlugin"]
+__all__ = ["GatePlugin", "agents_file"]

@@ -10,8 +10,8 @@ from typing import Any
 REQUEST = "adk_request_confirmation"
 
 
-class Broken(Exception):
-    """The gate's history is not the runner's: every later call is denied."""
+class Behind(Exception):
+    """Something that the gate was told did not arrive: it may not have the runner's history."""
 
 
 @dataclass
@@ -44,7 +44,8 @@ class Ledger:
     calls: dict[str, tuple[str, str]] = field(default_factory=dict)
     # Requests to models whose answers have not come, by agent and invocation.
     shown: dict[tuple[str, str], Any] = field(default_factory=dict)
-    broken: str = ""
+    # How often all events were told again.
+    round: int = 0
 
     def resume(self) -> None:
         """Goes on with a session that the gate knows already."""
@@ -58,11 +59,12 @@ class Ledger:
         self.digest.update(f"{len(known.encode())}:{known},".encode())
 
     def collect(self) -> None:
-        """Raises where anything that the gate was told did not arrive."""
-        for fault in self.session.faults():
-            self.broken = self.broken or fault
-        if self.broken:
-            raise Broken(self.broken)
+        """Raises where anything that the gate was told did not arrive. Then all is told again: what it has, it knows."""
+        faults = self.session.faults()
+        if faults:
+            self.count, self.digest, self.ids = 0, hashlib.sha256(), set()
+            self.round += 1
+            raise Behind(faults[0])
 
 
 @dataclass
@@ -74,9 +76,12 @@ class History:
     inside: str = ""
     seen: int = 0
     last: str = ""
+    round: int = 0
 
     def sync(self, events: list[Any]) -> None:
         """Tells the gate of the events that it has not been told of."""
+        if self.round != self.ledger.round:
+            self.seen, self.round = 0, self.ledger.round
         if self.seen > len(events) or (self.seen and events[self.seen - 1].id != self.last):
             # Another reading of the session: what is known is told by its ids.
             self.seen = 0

@@ -57,10 +57,10 @@ def agents(root: Any) -> Iterator[Any]:
         waiting.extend(tool.agent for tool in tools if hasattr(tool, "agent"))
 
 
-def findings(plugins: Iterable[Any], gate: Any, root: Any) -> list[str]:
+def findings(plugins: Iterable[Any], gate: Any, root: Any, by_rules: bool = False) -> list[str]:
     """What a person should know about the order of plugins and callbacks, one sentence each."""
     before, after = split(plugins, gate)
-    found = []
+    found = changes_of_requests([*before, *after], root) if by_rules else []
     for plugin in before:
         name = plugin.name
         if overrides(plugin, "before_tool_callback"):
@@ -101,3 +101,13 @@ def findings(plugins: Iterable[Any], gate: Any, root: Any) -> list[str]:
         if getattr(agent, "mode", None) == "task":
             found.append(f"agent `{agent.name}` is a task agent: the calls that hand over to it pass no plugin, its own do")
     return found
+
+
+def changes_of_requests(plugins: Iterable[Any], root: Any) -> list[str]:
+    """What may show a model something else than the rules of the library do."""
+    names = [f"plugin `{plugin.name}`" for plugin in plugins if overrides(plugin, "before_model_callback")]
+    names += [f"agent `{agent.name}`" for agent in agents(root) if getattr(agent, "before_model_callback", None)]
+    return [
+        f"{name} may change what a model is sent, which is not seen with `inputs=\"rules\"`: use `inputs=\"requests\"`"
+        for name in names
+    ]

@@ -20,7 +20,8 @@ from pydantic_core import to_json
 
 import gatelog
 from gatelog.adk import instructions, order
-from gatelog.adk.history import History, Ledger, Running
+from gatelog.adk.history import Behind, History, Ledger, Running
+from gatelog.remote import RemoteGate
 
 logger = logging.getLogger("gatelog.adk")
 
@@ -48,16 +49,27 @@ class GatePlugin(BasePlugin):
     `policy` is a file or folder of policies, several of them, or a `gatelog.Policy`. A file that cannot be read or does not
     load denies every call until it does; `reload()` reads it again.
 
+    Or `url` is the address of a service, which has the policy, the store and the mode; `token` says who runs the sessions,
+    and `approve_token` may give the answers of persons. A service that does not answer within `patience` seconds denies.
+
     `principal` and `roles` say who runs the sessions. `store` is a file of journals: sessions go on after a restart, and
     `gatelog replay` reads it. In mode `advise` calls run whatever the verdict is. `approver` says who it is that answers a
     question, from the session of the runner: by default its end user; `None` lets answers count as nobody's,
     that is for rules with `@ask: self` alone. `deadline` is the time in seconds that a verdict may take.
+
+    `inputs` says how it is known what a model was shown: by `requests`, each read as it was sent, whose cost grows with what
+    is sent; or by `rules`, those by which the library chooses what it shows, at a cost that does not grow. With `rules`
+    nothing may change requests on their way: other plugins and callbacks that could are named at the start.
     """
 
     def __init__(
         self,
         *,
-        policy: "str | PathLike[str] | Sequence[str | PathLike[str]] | gatelog.Policy",
+        policy: "str | PathLike[str] | Sequence[str | PathLike[str]] | gatelog.Policy | None" = None,
+        url: str | None = None,
+        token: str | None = None,
+        approve_token: str | None = None,
+        patience: float = 5.0,
         name: str = "gatelog",
         store: "str | PathLike[str] | None" = None,
         mode: str = "enforce",
@@ -67,13 +79,20 @@ class GatePlugin(BasePlugin):
         metadata: Sequence[tuple[str, str, str]] = (),
         parts: str = "supported",
         deadline: float = 2.0,
+        inputs: str = "requests",
         approver: Approver | None = end_user,
         sessions: int = 1000,
     ) -> None:
         super().__init__(name=name)
+        if inputs not in ("requests", "rules"):
+            raise ValueError(f"`{inputs}` is no way to know inputs: `requests` or `rules`")
+        if (policy is None) == (url is None):
+            raise ValueError("a gate has a `policy` of its own, or the `url` of a service: give one of them")
+        self._service = RemoteGate(url, token=token, approve_token=approve_token, patience=patience) if url else None
+        self._by_rules = inputs == "rules"
         self.findings: list[str] = []
         self._policy: gatelog.Policy | None = policy if isinstance(policy, gatelog.Policy) else None
-        self._paths = [] if self._policy else _paths(policy)
+        self._paths = [] if self._policy or policy is None else _paths(policy)
         self._no_policy = ""
         self._mode = mode
         self._approver = approver
@@ -130,22 +149,22 @@ class GatePlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: Any) -> None:
         """Takes in what came after the last call."""
-        if self._policy is None:
+        if not self._ready():
             return
         try:
             history = self._history(invocation_context)
             history.sync(invocation_context.session.events)
-            for fault in history.ledger.session.faults():
-                history.ledger.broken = history.ledger.broken or fault
-                logger.error("the gate did not take in the session: %s", fault)
+            history.ledger.collect()
             if history.inside:
                 self._histories.pop(_key(invocation_context.session), None)
+        except Behind as behind:
+            logger.error("the gate is behind the session, and is told all of it again: %s", behind)
         except Exception:
             logger.exception("the gate could not take in the session")
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Notes what a model is about to read. Callbacks after this one may change it: it is read when the answer is there."""
-        if self._policy is None:
+        if self._by_rules or not self._ready():
             return
         try:
             session, run = self._session(callback_context)
@@ -172,6 +191,9 @@ class GatePlugin(BasePlugin):
         """Judges a call. What it returns is the answer in place of the tool; nothing lets the tool run."""
         try:
             return await self._before(tool, tool_args, tool_context)
+        except Behind as behind:
+            logger.error("the gate is behind the session, and is told all of it again: %s", behind)
+            return None if self._mode == "advise" else _blocked(f"the gate could not take in the session: {behind}")
         except Exception as error:
             logger.exception("the gate could not judge a call to `%s`", tool.name)
             if self._mode == "advise":
@@ -182,7 +204,7 @@ class GatePlugin(BasePlugin):
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
     ) -> None:
         """Says how a call ended, and with which arguments it ran."""
-        if self._policy is None:
+        if not self._ready():
             return
         try:
             self._after(tool, tool_args, tool_context, result)
@@ -193,7 +215,7 @@ class GatePlugin(BasePlugin):
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, error: BaseException
     ) -> None:
         """Says that a call failed."""
-        if self._policy is None:
+        if not self._ready():
             return
         try:
             inside.set(None)
@@ -222,12 +244,19 @@ class GatePlugin(BasePlugin):
             unwritten = arguments = f"the arguments cannot be written: {error}"
         self._confirm(ledger, call_id, context, session)
         check = await self._ask(ledger, tool, arguments, context)
-        ledger.collect()
+        try:
+            if not unwritten:
+                ledger.collect()
+            if check.may_run:
+                # The tool gets values that nobody else holds.
+                for key, value in tool_args.items():
+                    if isinstance(value, (dict, list, set, bytearray)):
+                        tool_args[key] = copy.deepcopy(value)
+        except BaseException:
+            if check.may_run:
+                ledger.session.finish(check.ticket, "not_run", wait=False)
+            raise
         if check.may_run:
-            # The tool gets values that nobody else holds.
-            for key, value in tool_args.items():
-                if isinstance(value, (dict, list, set, bytearray)):
-                    tool_args[key] = copy.deepcopy(value)
             ledger.running[call_id] = Running(check.ticket, arguments)
             inside.set((history, context.invocation_id, tool.name, call_id))
             return None
@@ -238,7 +267,7 @@ class GatePlugin(BasePlugin):
             return self._request(ledger, check, response, arguments, tool, context, run)
         return response
 
-    async def _ask(self, ledger: Ledger, tool: Any, arguments: str, context: Any) -> gatelog.Check:
+    async def _ask(self, ledger: Ledger, tool: Any, arguments: str, context: Any) -> Any:
         call_id = context.function_call_id or ""
         _, branch = ledger.calls.get(call_id, ("", ""))
         metadata = [["tool", "long_running", "true"]] if getattr(tool, "is_long_running", False) else []
@@ -401,7 +430,12 @@ class GatePlugin(BasePlugin):
             self._histories.popitem(last=False)
         return history
 
-    def _gate(self, root: Any) -> gatelog.Gate:
+    def _ready(self) -> bool:
+        return self._service is not None or self._policy is not None
+
+    def _gate(self, root: Any) -> Any:
+        if self._service is not None:
+            return self._service
         agents = instructions.agents_file(root) if root is not None else ""
         gate = self._gates.get(agents)
         if gate is None:
@@ -413,7 +447,7 @@ class GatePlugin(BasePlugin):
 
     def _load(self) -> bool:
         """Whether there is a policy. One that could not be read is looked for again."""
-        if self._policy is not None:
+        if self._service is not None or self._policy is not None:
             return True
         try:
             self._policy, self._no_policy = gatelog.Policy(*self._paths), ""
@@ -424,7 +458,7 @@ class GatePlugin(BasePlugin):
         return self._policy is not None
 
     def _look_around(self, run: Any) -> None:
-        for finding in order.findings(run.plugin_manager.plugins, self, run.agent.root_agent):
+        for finding in order.findings(run.plugin_manager.plugins, self, run.agent.root_agent, self._by_rules):
             if finding not in self._told:
                 self._told.add(finding)
                 self.findings.append(finding)
