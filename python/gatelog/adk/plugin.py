@@ -14,6 +14,7 @@ from os import PathLike
 from typing import Any
 
 from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.version import __version__ as VERSION
 from google.genai import types
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -34,6 +35,9 @@ INLINE = 0.005
 inside: contextvars.ContextVar[tuple[History, str, str, str] | None] = contextvars.ContextVar(
     "gatelog_inside", default=None
 )
+
+# The first version that was seen to call plugins for the tools of a session that is live. Older ones run tools past them.
+LIVE = (1, 39)
 
 Approver = Callable[[Any], "str | None"]
 
@@ -136,7 +140,15 @@ class GatePlugin(BasePlugin):
     # Callbacks.
 
     async def before_run_callback(self, *, invocation_context: Any) -> None:
-        """Looks at what stands around the gate, and takes in what the session holds."""
+        """Looks at what stands around the gate, and takes in what the session holds.
+
+        Raises where tools would run past the gate: live sessions of versions of the library before 1.39.
+        """
+        if getattr(invocation_context, "live_request_queue", None) is not None and _version() < LIVE:
+            raise gatelog.GateError(
+                f"google-adk {VERSION} calls no callbacks of tools while a session is live, and they would run without a"
+                " verdict: use 1.39 or later, or do not run it live"
+            )
         try:
             self._runs[invocation_context.invocation_id] = invocation_context
             self._look_around(invocation_context)
@@ -463,6 +475,11 @@ class GatePlugin(BasePlugin):
                 self._told.add(finding)
                 self.findings.append(finding)
                 logger.warning("%s", finding)
+
+
+def _version() -> tuple[int, ...]:
+    """Major and minor version of the library."""
+    return tuple(int(number) for number in VERSION.split(".")[:2] if number.isdigit())
 
 
 def _paths(policy: Any) -> list[Any]:
