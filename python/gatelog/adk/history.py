@@ -31,6 +31,8 @@ class Ledger:
     count: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
     ids: set[str] = field(default_factory=set)
+    # Events that were looked at for what stands below: those that the gate had from before among them.
+    noted: set[str] = field(default_factory=set)
     running: dict[str, Running] = field(default_factory=dict)
     # Tickets of checks that asked a person, by call.
     asks: dict[str, str] = field(default_factory=dict)
@@ -88,7 +90,10 @@ class History:
         new = events[self.seen :]
         batch: list[str] = []
         for event in new:
-            if event.id in self.ledger.ids or event.partial:
+            if event.partial:
+                continue
+            self.note(event)
+            if event.id in self.ledger.ids:
                 continue
             request = self.ledger.shown.pop((event.author, event.invocation_id), None)
             if request is not None:
@@ -97,7 +102,6 @@ class History:
                 self.ledger.session.model_request(event.author, event.invocation_id, request(), wait=False)
             batch.append(self.text(event))
             self.ledger.add(event.id)
-            self.note(event)
         self.flush(batch)
         self.seen = len(events)
         self.last = events[-1].id if events else ""
@@ -116,6 +120,9 @@ class History:
     def note(self, event: Any) -> None:
         """Remembers what later checks need of an event."""
         ledger = self.ledger
+        if event.id in ledger.noted:
+            return
+        ledger.noted.add(event.id)
         for call in event.get_function_calls():
             if call.name == REQUEST:
                 original = (call.args or {}).get("originalFunctionCall") or {}
