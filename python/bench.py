@@ -17,15 +17,17 @@ import statistics
 import time
 import uuid
 import warnings
+from types import SimpleNamespace
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
 
 from google.adk.agents import LlmAgent  # noqa: E402
-from google.adk.events import Event  # noqa: E402
+from google.adk.events import Event, EventActions  # noqa: E402
 from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
 from google.adk.runners import Runner  # noqa: E402
-from google.adk.sessions import InMemorySessionService  # noqa: E402
+from google.adk.sessions import InMemorySessionService, Session  # noqa: E402
+from google.adk.tools import FunctionTool  # noqa: E402
 from google.adk.version import __version__  # noqa: E402
 from google.genai import types  # noqa: E402
 
@@ -103,6 +105,45 @@ async def turns(history, calls, plugin):
     return took
 
 
+async def callbacks(history, calls):
+    """Time and processor time of guarded calls, by the plugin's callbacks alone: no runner works between them."""
+    plugin = Timed(policy=gatelog.Policy.from_text(POLICY), inputs="rules")
+    agent = LlmAgent(name="bot", description="Pays.", model=Script(model="script"), tools=[pay])
+    session = Session(id="s", app_name="bench", user_id="dana", events=list(past(history)))
+    run = SimpleRun(agent, session, plugin)
+    await plugin.before_run_callback(invocation_context=run)
+    tool = FunctionTool(pay)
+    for number in range(calls):
+        made = types.FunctionCall(id=f"c{number}", name="pay", args={"amount": 5, "to": "alice"})
+        answer = types.FunctionResponse(id=made.id, name="pay", response={"paid": 5})
+        for part in (types.Part(function_call=made), types.Part(function_response=answer)):
+            if part.function_response:
+                context = SimpleNamespace(
+                    function_call_id=made.id,
+                    invocation_id="e",
+                    agent_name="bot",
+                    session=session,
+                    actions=EventActions(),
+                    tool_confirmation=None,
+                )
+                given = {"tool": tool, "tool_args": dict(made.args), "tool_context": context}
+                if await plugin.before_tool_callback(**given) is not None:
+                    raise SystemExit("the call was not allowed")
+                await plugin.after_tool_callback(**given, result=answer.response)
+            content = types.Content(role="model", parts=[part])
+            session.events.append(Event(id=str(uuid.uuid4()), invocation_id="e", author="bot", content=content))
+    return list(zip(*(plugin.took[name][1:] for name in AROUND_TOOL)))
+
+
+class SimpleRun:
+    """What the plugin looks at of a run."""
+
+    def __init__(self, agent, session, plugin):
+        self.agent, self.session, self.invocation_id = agent, session, "e"
+        self.plugin_manager = SimpleNamespace(plugins=[plugin])
+        self.live_request_queue = None
+
+
 def median(seconds):
     return round(statistics.median(seconds) * 1e6, 1)
 
@@ -111,13 +152,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=60)
     parser.add_argument("--sizes", type=int, nargs="*", default=[1000, 10000])
+    parser.add_argument("--alone", action="store_true", help="the callbacks alone, which takes seconds")
     flags = parser.parse_args()
     rows = []
     for size in flags.sizes:
         calls = max(12, flags.calls * 1000 // size)
-        bare = median(asyncio.run(turns(size, calls, None))[1:])
+        bare = 0.0 if flags.alone else median(asyncio.run(turns(size, calls, None))[1:])
         row = {"messages": size, "calls": calls, "turn_without": bare}
-        for inputs in ("rules", "requests"):
+        pairs = asyncio.run(callbacks(size, 500))
+        call, worked = ([sum(part[at] for part in pair) for pair in pairs] for at in (0, 1))
+        row["callbacks_alone"] = {"guarded_call": median(call), "guarded_call_processor": median(worked)}
+        for inputs in () if flags.alone else ("rules", "requests"):
             plugin = Timed(policy=gatelog.Policy.from_text(POLICY), inputs=inputs)
             gated = asyncio.run(turns(size, calls, plugin))
             # The first turn takes in the whole history.
