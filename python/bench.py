@@ -83,7 +83,9 @@ def past(count):
     """A history of that many messages."""
     for number in range(count // 2):
         for author, role in (("user", "user"), ("bot", "model")):
-            content = types.Content(role=role, parts=[types.Part(text=f"message {number} of {author}, some words long")])
+            content = types.Content(
+                role=role, parts=[types.Part(text=f"message {number} of {author}, some words long")]
+            )
             yield Event(id=str(uuid.uuid4()), invocation_id=f"e-{number}", author=author, content=content)
 
 
@@ -132,7 +134,7 @@ async def callbacks(history, calls):
                 await plugin.after_tool_callback(**given, result=answer.response)
             content = types.Content(role="model", parts=[part])
             session.events.append(Event(id=str(uuid.uuid4()), invocation_id="e", author="bot", content=content))
-    return list(zip(*(plugin.took[name][1:] for name in AROUND_TOOL)))
+    return list(zip(*(plugin.took[name][1:] for name in AROUND_TOOL), strict=False))
 
 
 class SimpleRun:
@@ -166,7 +168,7 @@ def main():
             plugin = Timed(policy=gatelog.Policy.from_text(POLICY), inputs=inputs)
             gated = asyncio.run(turns(size, calls, plugin))
             # The first turn takes in the whole history.
-            pairs = list(zip(*(plugin.took[name][1:] for name in AROUND_TOOL)))
+            pairs = list(zip(*(plugin.took[name][1:] for name in AROUND_TOOL), strict=False))
             call, worked = ([sum(part[at] for part in pair) for pair in pairs] for at in (0, 1))
             row[inputs] = {
                 "turn_with": median(gated[1:]),

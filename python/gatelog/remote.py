@@ -138,7 +138,9 @@ class _Line:
             self._used = time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self._drop()
-            raise GateError(f"the service at `{gate.url}` cannot be reached: {error or type(error).__name__}") from error
+            raise GateError(
+                f"the service at `{gate.url}` cannot be reached: {error or type(error).__name__}"
+            ) from error
         if answer.will_close or len(text) > LONGEST:
             self._drop()
         if len(text) > LONGEST:

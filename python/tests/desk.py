@@ -22,19 +22,25 @@ ROOT = Path(__file__).resolve().parents[2]
 ALL = "IsAuthorized(idx) :- Actions(idx, _).\n"
 APP, USER = "desk", "dana"
 
-LIMIT = ALL + """
+LIMIT = (
+    ALL
+    + """
 // @deny_message: {v} is more than 100
 Unauthorized(idx) :-
     Actions(idx, $CallTool("pay", args)),
     v = @json_get_int_path(args, "amount"),
     v > 100.
 """
+)
 
-ASK = ALL + """
+ASK = (
+    ALL
+    + """
 // @deny_message: a payment needs a person's yes to this very call
 // @ask
 Unauthorized(idx) :- Actions(idx, $CallTool("pay", _)).
 """
+)
 
 
 def call(tool: str, **args: object) -> types.Part:

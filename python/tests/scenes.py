@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conftest import ROOT, load
-from google.adk.agents import LlmAgent, SequentialAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import Runner
 from google.adk.tools import FunctionTool, LongRunningFunctionTool, ToolContext
@@ -107,7 +106,9 @@ async def paid_after_look(stage) -> None:
 
 
 async def tool_error(stage) -> None:
-    await stage.open(stage.agent("bot", [call("refuse", what="luck"), call("pay", amount=2), say("so be it")], tools=[refuse, pay]))
+    await stage.open(
+        stage.agent("bot", [call("refuse", what="luck"), call("pay", amount=2), say("so be it")], tools=[refuse, pay])
+    )
     await stage.say("try")
 
 
@@ -139,8 +140,16 @@ async def odd_results(stage) -> None:
 
 
 async def odd_arguments(stage) -> None:
-    data = {"a.b": {"c/d": [1, 2.5, None, True]}, "": 10**30, "tiny": 1e-300, "s:x": {"tuple": [1]}, "emoji": "\U0001f600\u2028\u202e"}
-    await stage.open(stage.agent("bot", [call("nested", data=data), call("pay", amount=2), say("ok")], tools=[nested, pay]))
+    data = {
+        "a.b": {"c/d": [1, 2.5, None, True]},
+        "": 10**30,
+        "tiny": 1e-300,
+        "s:x": {"tuple": [1]},
+        "emoji": "\U0001f600\u2028\u202e",
+    }
+    await stage.open(
+        stage.agent("bot", [call("nested", data=data), call("pay", amount=2), say("ok")], tools=[nested, pay])
+    )
     await stage.say("go \U0001f600 \u0000 \u202e")
 
 
@@ -171,7 +180,12 @@ async def answers_of_users(stage) -> None:
 
 async def chain_of_transfers(stage) -> None:
     last = stage.agent("last", [call("pay", amount=9), say("last said")], tools=[pay])
-    middle = stage.agent("middle", [call("look", what="m"), call("transfer_to_agent", agent_name="last")], tools=[look], sub_agents=[last])
+    middle = stage.agent(
+        "middle",
+        [call("look", what="m"), call("transfer_to_agent", agent_name="last")],
+        tools=[look],
+        sub_agents=[last],
+    )
     await stage.open(stage.agent("first", [call("transfer_to_agent", agent_name="middle")], sub_agents=[middle]))
     await stage.say("hand over")
 
@@ -184,13 +198,24 @@ async def many_turns(stage) -> None:
 
 
 async def artifacts(stage) -> None:
-    lines = [call("write_note", name="a", text="one"), call("write_note", name="a", text="two"), call("pay", amount=2), say("kept")]
+    lines = [
+        call("write_note", name="a", text="one"),
+        call("write_note", name="a", text="two"),
+        call("pay", amount=2),
+        say("kept"),
+    ]
     await stage.open(stage.agent("bot", lines, tools=[record.write_note, pay]))
     await stage.say("write")
 
 
 async def long_running_twice(stage) -> None:
-    lines = [[*call("ticket", topic="a"), *call("ticket", topic="b")], say("open"), say("moved"), call("pay", amount=2), say("bye")]
+    lines = [
+        [*call("ticket", topic="a"), *call("ticket", topic="b")],
+        say("open"),
+        say("moved"),
+        call("pay", amount=2),
+        say("bye"),
+    ]
     await stage.open(stage.agent("bot", lines, tools=[LongRunningFunctionTool(record.ticket), pay]))
     await stage.say("open")
     await stage.answer("ticket", {"status": "closed"}, 0)
@@ -198,7 +223,9 @@ async def long_running_twice(stage) -> None:
 
 
 async def expert_that_pays(stage) -> None:
-    expert = stage.agent("expert", [call("look", what="gold"), call("pay", amount=7), say("gold it is")], tools=[look, pay])
+    expert = stage.agent(
+        "expert", [call("look", what="gold"), call("pay", amount=7), say("gold it is")], tools=[look, pay]
+    )
     lines = [call("expert", request="what of gold"), call("pay", amount=8), say("asked")]
     await stage.open(stage.agent("asker", lines, tools=[record.AgentTool(agent=expert), pay]))
     await stage.say("ask about gold")

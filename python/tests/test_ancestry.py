@@ -70,8 +70,10 @@ def test_inputs_are_what_was_shown(scene: str) -> None:
         parts[number] += 1
         first.setdefault(number, row)
     compared = 0
-    for turn, agent, contents, _ in stage.notes:
-        number = next((n for n, event in enumerate(events) if event.get("customMetadata", {}).get("turn") == turn), None)
+    for turn, _agent, contents, _ in stage.notes:
+        number = next(
+            (n for n, event in enumerate(events) if event.get("customMetadata", {}).get("turn") == turn), None
+        )
         if number is None:
             continue
         shown, _ = record.shown(contents, record.places(events), number)

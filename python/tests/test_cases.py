@@ -6,7 +6,7 @@ import json
 import shutil
 
 import pytest
-from desk import ALL, ASK, LIMIT, ROOT, Desk, call, say, verdicts, warned
+from desk import ASK, LIMIT, ROOT, Desk, call, say, verdicts, warned
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools import BaseTool, FunctionTool
 
@@ -131,8 +131,13 @@ def test_074_an_allow_returns_nothing_and_changes_nothing():
 
     class Watch(BasePlugin):
         async def before_tool_callback(self, *, tool, tool_args, tool_context):
-            seen.append((tool_args, json.dumps(tool_args), await desk.plugin.before_tool_callback(
-                tool=tool, tool_args=tool_args, tool_context=tool_context)))
+            seen.append(
+                (
+                    tool_args,
+                    json.dumps(tool_args),
+                    await desk.plugin.before_tool_callback(tool=tool, tool_args=tool_args, tool_context=tool_context),
+                )
+            )
             seen.append(json.dumps(tool_args))
 
     desk = Desk(LIMIT, call("note", text="hello"), plugins=lambda gate: [Watch(name="watch")])
@@ -239,7 +244,9 @@ def test_107_declined_and_asked_again():
     assert desk.verdicts() == ["ask", "deny", "ask"]
 
 
-@pytest.mark.parametrize("response", [{"confirmed": "yes"}, {"confirmed": 1}, {"confirmed": "true"}, {"response": "yes"}])
+@pytest.mark.parametrize(
+    "response", [{"confirmed": "yes"}, {"confirmed": 1}, {"confirmed": "true"}, {"response": "yes"}]
+)
 def test_only_the_truth_value_says_yes(response):
     desk = Desk(ASK, call("pay", amount=5), say("bye"))
 

@@ -97,7 +97,7 @@ ROWS = [
     ({"py:x:y": 1}, '{"py:builtins:dict":{"s:py:x:y":1}}'),
     ({"tuple": [1], "other": 2}, '{"other":2,"tuple":[1]}'),
     (
-        {1: "a", None: "b", True: "c", b"d": "d", (1,): "e", "s": "f"} | {2.5: "g"},
+        {1: "c", None: "b", b"d": "d", (1,): "e", "s": "f", 2.5: "g"},
         '{"py:builtins:dict":{"b:ZA==":"d","i:1":"c","n:":"b","o:2.5":"g","o:{\\"tuple\\":[1]}":"e","s:s":"f"}}',
     ),
 ]

@@ -12,7 +12,9 @@ from desk import ALL, VERSION, warned
 import gatelog
 
 # What is paid may not be computed from what was looked up, nor a mail be sent after one was read.
-TAINT = ALL + """
+TAINT = (
+    ALL
+    + """
 // @id: looked
 // @deny_message: it was computed from something that was looked up
 Unauthorized(idx) :- Actions(idx, a), IsTool(a, "pay"), CurrentDepends(id), ToolResult(id, "look", _).
@@ -21,6 +23,7 @@ Unauthorized(idx) :- Actions(idx, a), IsTool(a, "send_mail"), CurrentDepends(id)
 // @id: after-error
 Unauthorized(idx) :- Actions(idx, a), IsTool(a, "pay"), ToolOutcome(_, _, _, _, "error").
 """
+)
 
 POLICIES = {"all": ALL, "taint": TAINT}
 
@@ -57,7 +60,9 @@ def live(journal: str) -> list[tuple[str, str, str]]:
 
 
 def rows(report: dict) -> list[tuple[str, str, str]]:
-    return [(row["call_id"], row["tool"], row["verdict"]) for session in report["sessions"] for row in session["checks"]]
+    return [
+        (row["call_id"], row["tool"], row["verdict"]) for session in report["sessions"] for row in session["checks"]
+    ]
 
 
 def last(checks: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
@@ -68,9 +73,7 @@ def last(checks: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
 def differences(journal: list, session: list) -> set[tuple[str, str | None, str | None]]:
     """Tool, verdict live and verdict in replay of each call about which the two differ. No id stands twice in these scenes."""
     ours, theirs = ({(call, tool): verdict for call, tool, verdict in all} for all in (journal, session))
-    return {
-        (key[1], ours.get(key), theirs.get(key)) for key in [*ours, *theirs] if ours.get(key) != theirs.get(key)
-    }
+    return {(key[1], ours.get(key), theirs.get(key)) for key in [*ours, *theirs] if ours.get(key) != theirs.get(key)}
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -10,8 +10,16 @@ from desk import ALL, LIMIT
 
 import gatelog
 
-CALL = {"id": "e1", "author": "bot", "content": {"parts": [{"functionCall": {"id": "c1", "name": "pay", "args": {"amount": 5}}}]}}
-ANSWER = {"id": "e2", "author": "bot", "content": {"parts": [{"functionResponse": {"id": "c1", "name": "pay", "response": {"paid": 5}}}]}}
+CALL = {
+    "id": "e1",
+    "author": "bot",
+    "content": {"parts": [{"functionCall": {"id": "c1", "name": "pay", "args": {"amount": 5}}}]},
+}
+ANSWER = {
+    "id": "e2",
+    "author": "bot",
+    "content": {"parts": [{"functionResponse": {"id": "c1", "name": "pay", "response": {"paid": 5}}}]},
+}
 NEVER = ALL + ".decl N(n: number)\nN(1).\nN(n + 1) :- N(n).\nUnauthorized(idx) :- Actions(idx, _), N(n), n < 0.\n"
 
 

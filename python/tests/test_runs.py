@@ -17,17 +17,23 @@ from scenes import Guarded, look, pay
 import gatelog
 from gatelog.adk import GatePlugin
 
-CLOSED = ALL + """
+CLOSED = (
+    ALL
+    + """
 // @deny_message: the ticket is not closed
 Unauthorized(idx) :- Actions(idx, a), IsTool(a, "pay"), !Closed().
 .decl Closed()
 Closed() :- CurrentDepends(id), ToolResult(id, "ticket", _), SentMessage(id, m), @json_str(m.contents, "status") = "closed".
 """
+)
 
-TAINT = ALL + """
+TAINT = (
+    ALL
+    + """
 // @deny_message: it was computed from something that was looked up
 Unauthorized(idx) :- Actions(idx, a), IsTool(a, "pay"), CurrentDepends(id), ToolResult(id, "look", _).
 """
+)
 
 
 def test_streams_are_judged_by_their_final_events():
@@ -52,7 +58,9 @@ def test_a_question_outlives_the_program(tmp_path):
 
 
 def test_a_gate_that_comes_late_has_the_whole_history():
-    desk = Desk(TAINT, call("look", what="a"), say("seen"), call("pay", amount=1), tools=[look], plugins=lambda gate: [])
+    desk = Desk(
+        TAINT, call("look", what="a"), say("seen"), call("pay", amount=1), tools=[look], plugins=lambda gate: []
+    )
     asyncio.run(desk.say("look"))
     desk.runner = Runner(app_name=APP, agent=desk.agent, session_service=desk.sessions, plugins=[desk.plugin])
     asyncio.run(desk.say("pay"))
@@ -69,17 +77,29 @@ def closing(told_by_host: bool) -> tuple[list[str], list]:
         """Open a ticket."""
         return {"status": "pending", "topic": topic}
 
-    desk = Desk(CLOSED, call("ticket", topic="a"), say("open"), call("pay", amount=5), say("bye"), tools=[LongRunningFunctionTool(ticket)])
+    desk = Desk(
+        CLOSED,
+        call("ticket", topic="a"),
+        say("open"),
+        call("pay", amount=5),
+        say("bye"),
+        tools=[LongRunningFunctionTool(ticket)],
+    )
 
     async def go():
         await desk.say("open a ticket")
         made = next(
-            made for event in (await desk.stored()).events for made in event.get_function_calls() if made.name == "ticket"
+            made
+            for event in (await desk.stored()).events
+            for made in event.get_function_calls()
+            if made.name == "ticket"
         )
         closed = {"status": "closed"}
         if told_by_host:
             desk.plugin.finish(app=APP, user=USER, session=desk.session_id, call_id=made.id, value=closed)
-        await desk.send(types.Part(function_response=types.FunctionResponse(id=made.id, name="ticket", response=closed)))
+        await desk.send(
+            types.Part(function_response=types.FunctionResponse(id=made.id, name="ticket", response=closed))
+        )
 
     asyncio.run(go())
     return desk.verdicts(), desk.ran
@@ -130,8 +150,14 @@ def test_sessions_beside_one_another_keep_to_themselves():
     """Ten sessions of one runner at once: five that read something first, and five that did not."""
     plugin = GatePlugin(policy=gatelog.Policy.from_text(TAINT))
     desks = [
-        Desk(TAINT, *([call("look", what="a")] if number % 2 else []), call("pay", amount=number), say("bye"),
-             tools=[look], plugins=lambda _: [plugin])
+        Desk(
+            TAINT,
+            *([call("look", what="a")] if number % 2 else []),
+            call("pay", amount=number),
+            say("bye"),
+            tools=[look],
+            plugins=lambda _: [plugin],
+        )
         for number in range(10)
     ]
     sessions = InMemorySessionService()
@@ -156,18 +182,29 @@ def test_a_failure_that_an_earlier_plugin_answers_for_is_no_evidence(caplog):
         """Fail."""
         raise RuntimeError("no")
 
-    desk = Desk(CLOSED, call("ticket"), call("pay", amount=5), tools=[ticket], plugins=lambda gate: [Handles(name="handles"), gate])
+    desk = Desk(
+        CLOSED,
+        call("ticket"),
+        call("pay", amount=5),
+        tools=[ticket],
+        plugins=lambda gate: [Handles(name="handles"), gate],
+    )
     with caplog.at_level(logging.WARNING, "gatelog.adk"):
         asyncio.run(desk.say("go"))
     assert desk.ran == [] and desk.verdicts() == ["allow", "deny"]
-    assert any("`handles` stands before the gate and may answer for a tool that failed" in text for text in caplog.messages)
+    assert any(
+        "`handles` stands before the gate and may answer for a tool that failed" in text for text in caplog.messages
+    )
 
 
 def test_defaults_and_arguments_that_no_tool_takes():
-    policy = ALL + """
+    policy = (
+        ALL
+        + """
     Unauthorized(idx) :- Actions(idx, $CallTool("send", args)), @json_str(args, "to") = "all".
     Unauthorized(idx) :- Actions(idx, $CallTool("send", args)), @json_bool(args, "approved") = 1.
     """
+    )
     ran = []
 
     def send(text: str, to: str = "all") -> dict:

@@ -91,7 +91,9 @@ def service(tmp_path):
     """The real service, under the policy with a limit."""
     program = os.environ.get("GATELOG")
     if not program:
-        pytest.fail("`GATELOG` does not name the program: build it and set it, or leave this test out with `-m 'not program'`")
+        pytest.fail(
+            "`GATELOG` does not name the program: build it and set it, or leave this test out with `-m 'not program'`"
+        )
     policy = tmp_path / "policy.dl"
     policy.write_text(LIMIT)
     child = subprocess.Popen(
@@ -111,7 +113,13 @@ def service(tmp_path):
 @pytest.mark.program
 def test_a_service_judges_as_the_library_does(service):
     child, url = service
-    lines = [call("note", text="a"), call("pay", amount=900), call("pay", amount=float("nan")), call("pay", amount=5), say("ok")]
+    lines = [
+        call("note", text="a"),
+        call("pay", amount=900),
+        call("pay", amount=float("nan")),
+        call("pay", amount=5),
+        say("ok"),
+    ]
     desk, own = Remote(url, *lines), Desk(LIMIT, *[line.model_copy(deep=True) for line in lines])
     for one in (desk, own):
         asyncio.run(one.say("go"))

@@ -99,7 +99,9 @@ def findings(plugins: Iterable[Any], gate: Any, root: Any, by_rules: bool = Fals
         if getattr(agent, "code_executor", None) is not None:
             found.append(f"agent `{agent.name}` has a code executor: what code does passes no plugin")
         if getattr(agent, "mode", None) == "task":
-            found.append(f"agent `{agent.name}` is a task agent: the calls that hand over to it pass no plugin, its own do")
+            found.append(
+                f"agent `{agent.name}` is a task agent: the calls that hand over to it pass no plugin, its own do"
+            )
     return found
 
 
@@ -108,6 +110,6 @@ def changes_of_requests(plugins: Iterable[Any], root: Any) -> list[str]:
     names = [f"plugin `{plugin.name}`" for plugin in plugins if overrides(plugin, "before_model_callback")]
     names += [f"agent `{agent.name}`" for agent in agents(root) if getattr(agent, "before_model_callback", None)]
     return [
-        f"{name} may change what a model is sent, which is not seen with `inputs=\"rules\"`: use `inputs=\"requests\"`"
+        f'{name} may change what a model is sent, which is not seen with `inputs="rules"`: use `inputs="requests"`'
         for name in names
     ]

@@ -339,7 +339,9 @@ class GatePlugin(BasePlugin):
         running = ledger.running.get(call_id)
         if running is None:
             if not _is_ours(result):
-                logger.warning("a call to `%s` ran or was answered without a verdict: something answers before the gate", tool.name)
+                logger.warning(
+                    "a call to `%s` ran or was answered without a verdict: something answers before the gate", tool.name
+                )
             return
         if self._did_not_run(call_id, context):
             del ledger.running[call_id]
@@ -352,7 +354,9 @@ class GatePlugin(BasePlugin):
             return
         del ledger.running[call_id]
         if ran != running.arguments:
-            logger.error("`%s` ran with other arguments than were checked: later calls of the session are denied", tool.name)
+            logger.error(
+                "`%s` ran with other arguments than were checked: later calls of the session are denied", tool.name
+            )
         plugins = run.plugin_manager.plugins if run is not None else []
         ending = "failed" if order.answers_errors(plugins, self) else "returned"
         value = _value(result) if ending == "returned" else None
