@@ -1,6 +1,6 @@
 """What the gate costs: microseconds for each guarded call, at 1,000 and 10,000 messages of history.
 
-    python bench.py [--calls 60]
+    python python/benches/guarded_call.py [--calls 60]
 
 One run measures the same agent without the plugin and with it. A turn is a message of the user, a call, its answer and a
 text. What the plugin takes is measured around its own callbacks before and after a tool: the events before it are taken in,
