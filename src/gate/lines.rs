@@ -408,6 +408,13 @@ fn access(touch: Touch) -> Result<Access, String> {
     Ok(Access { ticket: touch.ticket, resource, refused: false })
 }
 
+/// The answer to a check as a line of JSON, without its line break: what the key `check` of an answer holds. In `response`
+/// stands what the model is told in place of a tool that may not run.
+#[must_use]
+pub fn checked_json(checked: &Checked) -> String {
+    crate::report::json::line(&row(checked))
+}
+
 fn row(checked: &Checked) -> CheckRow<'_> {
     let Checked { decision, ticket, policy, may_run } = checked;
     let response = (!may_run).then(|| blocked(decision, ticket));

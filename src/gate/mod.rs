@@ -32,7 +32,7 @@ use crate::records::agents::Agents;
 use crate::session::SessionError;
 use crate::store::{Journals, JournalsError, LogError, LogState};
 
-pub use crate::gate::lines::{LinesError, serve};
+pub use crate::gate::lines::{LinesError, checked_json, serve};
 pub use crate::gate::log::{Detail, Logging};
 pub use crate::gate::reload::Reloader;
 

@@ -125,10 +125,10 @@ impl Graph {
         call.is_some_and(|call| call.result.is_none() && !answered && self.sight.is_alive(call.moment))
     }
 
-    /// Whether the gate let the call run.
+    /// Whether the gate let the call run, and its runner does not say that it did not.
     #[must_use]
     pub fn was_allowed(&self, number: CallNumber) -> bool {
-        self.gate(number).is_some_and(|gate| gate.allowed)
+        self.gate(number).is_some_and(|gate| gate.allowed && gate.ending != Some(Ending::NotRun))
     }
 
     /// Whether the call has its answer.
@@ -167,6 +167,8 @@ impl Graph {
             }
             Gating::Allowed => {
                 gate.allowed = true;
+                // It may have been let run before, and did not.
+                gate.ending = None;
                 if let Some(call) = self.calls.get_mut(number.0 as usize) {
                     arguments.clone_into(&mut call.arguments);
                 }

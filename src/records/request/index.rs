@@ -5,6 +5,7 @@ use crate::json::Json;
 use crate::lineage::RecordId;
 use crate::records::Record;
 use crate::records::RecordKind;
+use crate::records::Role;
 use crate::records::SessionFact;
 use crate::records::Text;
 use crate::records::request::literal;
@@ -92,6 +93,11 @@ impl Saying {
     }
 }
 
+/// Whether a record is a message that a call wrote, and no person.
+fn is_handed_down(record: &Record) -> bool {
+    record.kind == RecordKind::Text && record.role == Role::Agent && &*record.agent == "user"
+}
+
 fn call_of(record: &Record) -> Option<(String, Json)> {
     let Ok(Json::Array(calls)) = json::parse(&record.tools_json) else { return None };
     let call = calls.first()?;
@@ -137,6 +143,9 @@ impl Index {
     pub(crate) fn update(&mut self, records: &[Record], facts: &[SessionFact]) {
         for (number, record) in records.iter().enumerate().skip(self.records) {
             let id = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
+            if is_handed_down(record) {
+                self.replace_its_call(records, &record.contents);
+            }
             for saying in Saying::of_record(record) {
                 let fitting = self.by_saying.entry(saying).or_default();
                 if fitting.last() != Some(&id) {
@@ -150,6 +159,18 @@ impl Index {
             }
         }
         (self.records, self.facts) = (records.len(), facts.len());
+    }
+
+    /// The first message of a run that a call started says what the call says: from there on it stands for those words, and
+    /// has the call behind it.
+    fn replace_its_call(&mut self, records: &[Record], words: &str) {
+        for saying in Saying::of_text(words) {
+            let Some(fitting) = self.by_saying.get_mut(&saying) else { continue };
+            let newest = fitting.last().and_then(|id| records.get(id.0 as usize));
+            if newest.is_some_and(|newest| newest.kind == RecordKind::Call) {
+                fitting.pop();
+            }
+        }
     }
 
     /// The records that say one of these, in order.

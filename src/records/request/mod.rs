@@ -421,6 +421,19 @@ mod tests {
     }
 
     #[test]
+    fn the_first_message_of_a_run_stands_for_its_call() {
+        for (arguments, words) in [(r#"{"request":"what"}"#, "what"), (r#"{"n":1}"#, r#"{\"n\":1}"#)] {
+            let inside = r#""branch":"expert@c""#;
+            let said = asked("expert say end", &[&text(words)]).replace("@ ", &format!("@ {inside},"));
+            let plain = words.replace('\\', "");
+            let lines =
+                format!("user say go\nbot call c expert {arguments}\nuser say {plain} @ {inside}\n{said}");
+            let (graph, _) = build(&lines);
+            assert_eq!((inputs(&graph, 2), inputs(&graph, 3), unknown(&graph)), (vec![1], vec![2], vec![]));
+        }
+    }
+
+    #[test]
     fn secrets_of_a_request_reach_no_record() {
         let asked_for = r#"{"functionCall":{"id":"k","name":"adk_request_credential","args":{"x":"hush"}}}"#;
         let rows = [
