@@ -1,6 +1,6 @@
 //! How the cost of a replay grows, as ratios of figures from one run.
 //!
-//! `cargo run --release -p gatelog-bench [-- RECORDING]` replays a session and a copy twice as long, in turn, as whole
+//! `cargo run --profile bench -p gatelog-bench [-- RECORDING]` replays a session and a copy twice as long, in turn, as whole
 //! processes, and prints the median of the pairwise ratios. Without a recording it makes a session of 2,000 events.
 //! Build the binary first: `cargo build --release`.
 

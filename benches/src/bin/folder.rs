@@ -1,6 +1,6 @@
 //! A folder of sessions replayed on all cores, beside parsing the same bytes into `serde_json::Value` on as many threads.
 //!
-//! `cargo run --release -p gatelog-bench --bin folder [-- SESSIONS [EVENTS]]` makes that many sessions of that many events
+//! `cargo run --profile bench -p gatelog-bench --bin folder [-- SESSIONS [EVENTS]]` makes that many sessions of that many events
 //! (1,000 of 40), and prints both times, their ratio and the largest resident size of the replay, here and with four times
 //! as many sessions. Build the binary first: `cargo build --release`.
 

@@ -1,6 +1,6 @@
 //! What hostile sessions, requests and policies cost.
 //!
-//! `cargo run --release -p gatelog-bench --bin hostile` prints, for recursion over graphs of growing size, the time of a
+//! `cargo run --profile bench -p gatelog-bench --bin hostile` prints, for recursion over graphs of growing size, the time of a
 //! check and the time for each edge, which has to stay the same; then the time of checks that end where the budget ran
 //! out, with what they say. A budget counts steps, tuples and bytes, so that the same check ends at the same place on any
 //! machine.

@@ -1,6 +1,6 @@
 //! How the cost of reading a policy grows with its rules.
 //!
-//! `cargo run --release -p gatelog-bench --bin policy [-- SHAPE…]` makes policies of each shape in a size, in twice that
+//! `cargo run --profile bench -p gatelog-bench --bin policy [-- SHAPE…]` makes policies of each shape in a size, in twice that
 //! size and in four times that size, and prints the milliseconds that parsing, checking (lints included), planning and
 //! formatting take, as medians, how often checking and formatting cost what parsing alone does, and how each has grown
 //! since the size before. The shapes are listed in `SHAPES`.

@@ -1,6 +1,6 @@
 //! The table of what things cost, as Markdown.
 //!
-//! `cargo run --release -p gatelog-bench --bin table [-- --quick] [--row R1]… [--recording FILE]` prints rows as they are measured, on
+//! `cargo run --profile bench -p gatelog-bench --bin table [-- --quick] [--row R1]… [--recording FILE]` prints rows as they are measured, on
 //! standard error, then a summary and all rows, on standard output.
 
 use std::path::{Path, PathBuf};

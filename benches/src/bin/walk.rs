@@ -1,6 +1,6 @@
 //! What a warm check of recursion over the lineage costs beside a walk written by hand.
 //!
-//! `cargo run --release -p gatelog-bench --bin walk [-- MESSAGES…]` makes sessions of that many records with full
+//! `cargo run --profile bench -p gatelog-bench --bin walk [-- MESSAGES…]` makes sessions of that many records with full
 //! history, with a window of 20, and in ten branches, judges one call under each of two policies again and again, and
 //! prints the median beside that of a hand-written breadth-first walk over explicit inputs in the same run. Both have to
 //! come to the same verdict. The hand-written walk knows contexts as lists that share their beginnings; without that it

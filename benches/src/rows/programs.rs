@@ -9,13 +9,14 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Runs cargo with the profile of this run.
-fn build(arguments: &[&str]) -> Outcome<()> {
+/// Runs cargo with this profile, or without one where this program has none of its own either. Both profiles build into one
+/// folder.
+fn build(profile: &str, arguments: &[&str]) -> Outcome<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root()).args(["build", "--quiet", "--locked"]).args(arguments);
     if !cfg!(debug_assertions) {
-        command.arg("--release");
+        command.args(["--profile", profile]);
     }
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(Fault::new(format!("cargo build ended with {status}"))) }
@@ -36,7 +37,7 @@ pub fn own(name: &str) -> Outcome<PathBuf> {
     if !cfg!(feature = "peers") {
         arguments.push("--no-default-features");
     }
-    build(&arguments)?;
+    build("bench", &arguments)?;
     Ok(folder()?.join(name))
 }
 
@@ -45,7 +46,7 @@ pub fn own(name: &str) -> Outcome<PathBuf> {
 /// # Errors
 /// Where it cannot be built.
 pub fn shipped() -> Outcome<PathBuf> {
-    build(&["-p", "gatelog", "--bin", "gatelog"])?;
+    build("release", &["-p", "gatelog", "--bin", "gatelog"])?;
     Ok(folder()?.join("gatelog"))
 }
 
