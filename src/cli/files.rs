@@ -1,6 +1,7 @@
 //! Files and folders.
 #![expect(clippy::disallowed_methods, reason = "files are opened and written here")]
 
+use std::ffi::OsString;
 use std::fs::{DirEntry, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
@@ -129,7 +130,7 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         return Ok(vec![folder.to_owned()]);
     }
     let mut files = Vec::new();
-    let mut open = vec![Entry { path: folder.to_owned(), is_folder: true }];
+    let mut open = vec![Entry { path: folder.to_owned(), name: OsString::new(), is_folder: true }];
     while let Some(entry) = open.pop() {
         if !entry.is_folder {
             files.push(entry.path);
@@ -140,8 +141,8 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
         for met in std::fs::read_dir(&entry.path).map_err(failed)? {
             entries.extend(entry_of(&met.map_err(failed)?));
         }
-        // Last in, first out.
-        entries.sort_by(|one, other| other.path.cmp(&one.path));
+        // Last in, first out. In one folder the names alone tell paths apart.
+        entries.sort_by(|one, other| other.name.cmp(&one.name));
         open.append(&mut entries);
     }
     Ok(files)
@@ -150,12 +151,14 @@ pub(crate) fn walk(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
 /// What was met in a folder.
 struct Entry {
     path: PathBuf,
+    name: OsString,
     is_folder: bool,
 }
 
 /// What is walked of an entry of a folder, if anything is. The folder itself says what most entries are.
 fn entry_of(met: &DirEntry) -> Option<Entry> {
-    if met.file_name().as_encoded_bytes().starts_with(b".") {
+    let name = met.file_name();
+    if name.as_encoded_bytes().starts_with(b".") {
         return None;
     }
     let path = met.path();
@@ -163,7 +166,7 @@ fn entry_of(met: &DirEntry) -> Option<Entry> {
     let (is_folder, is_file) = kind.map_or((false, false), |kind| (kind.is_dir(), kind.is_file()));
     // A link that leads nowhere is kept, and cannot be read later.
     let kept = is_folder || is_file || path.metadata().map_or(true, |about| about.is_file());
-    kept.then_some(Entry { path, is_folder })
+    kept.then_some(Entry { path, name, is_folder })
 }
 
 /// A file that a command was given, or that was found in a folder that it was given.

@@ -17,6 +17,9 @@ pub(crate) use reader::{Reader, plain_length};
 /// Objects and arrays nested deeper than this are a fault.
 pub const MAX_DEPTH: usize = 128;
 
+/// Room that is made for a value before it is written: most that a session holds take no more.
+const FEW_BYTES: usize = 128;
+
 /// A JSON value with numbers as text and objects in the order of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Json {
@@ -111,7 +114,7 @@ impl Json {
     /// is escaped).
     #[must_use]
     pub fn ordinary(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(FEW_BYTES);
         self.write(&mut out, Keys::Sorted, &|out, text| out.push_str(text));
         out
     }
@@ -119,7 +122,7 @@ impl Json {
     /// As [`Json::ordinary`], with the keys of objects in the order in which they stand.
     #[must_use]
     pub fn as_written(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(FEW_BYTES);
         self.write(&mut out, Keys::AsTheyStand, &|out, text| out.push_str(text));
         out
     }
@@ -128,7 +131,7 @@ impl Json {
     /// [`Decimal::canonical`] writes them, so that `1.0`, `1` and `1e0` are one text and `1` and `"1"` are two.
     #[must_use]
     pub fn canonical(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(FEW_BYTES);
         self.write(&mut out, Keys::Sorted, &|out, text| out.push_str(&Decimal::read(text).canonical()));
         out
     }

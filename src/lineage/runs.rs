@@ -1,7 +1,7 @@
 //! Sets of record numbers that share all but their newest part with the sets they grew from.
 
 use crate::lineage::RecordId;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Runs that a set keeps for itself before it hands them to a chunk that later sets share.
@@ -12,6 +12,9 @@ const INLINE: usize = 2;
 
 /// `(first, one past the last)`
 type Run = (u32, u32);
+
+/// Runs on their way into a set, mostly few.
+type New = SmallVec<[Run; 2 * CHUNK]>;
 
 /// A set of record numbers as sorted, disjoint, non-adjacent runs.
 // Invariant: all runs of `older` lie below those of `recent`; `recent` is empty only in an empty set.
@@ -121,15 +124,20 @@ impl Runs {
             [.., below, _] => Some(below.1),
             [_] | [] => self.older.as_ref().map(|chunk| chunk.end()),
         };
-        match self.recent.last_mut() {
-            Some((_, end)) if *end == run.0 => *end = run.1,
-            Some((start, _)) if *start == run.1 && below.is_none_or(|end| end < run.0) => *start = run.0,
-            Some((_, end)) if *end > run.0 => {
+        match self.recent.as_mut_slice() {
+            [.., (_, end)] if *end == run.0 => *end = run.1,
+            [.., (start, _)] if *start == run.1 && below.is_none_or(|end| end < run.0) => *start = run.0,
+            // It closes the gap between the last two.
+            [.., (_, below), (start, end)] if *below == run.0 && *start == run.1 => {
+                *below = *end;
+                self.recent.pop();
+            }
+            [.., (_, end)] if *end > run.0 => {
                 if !self.covers(run) {
-                    self.merge(vec![run]);
+                    self.merge(smallvec![run]);
                 }
             }
-            Some(_) | None => {
+            _ => {
                 self.recent.push(run);
                 self.settle();
             }
@@ -142,7 +150,7 @@ impl Runs {
             self.clone_from(other);
             return;
         }
-        let mut new: Vec<Run> = other.recent.iter().copied().filter(|&run| !self.covers(run)).collect();
+        let mut new: New = other.recent.iter().copied().filter(|&run| !self.covers(run)).collect();
         let mut chunk = other.older.as_ref();
         while let Some(theirs) = chunk.filter(|theirs| !self.shares(theirs)) {
             new.extend(theirs.runs.iter().copied().filter(|&run| !self.covers(run)));
@@ -184,7 +192,7 @@ impl Runs {
     }
 
     /// Adds runs that are not covered. Costs as much as there are runs above the lowest of them.
-    fn merge(&mut self, new: Vec<Run>) {
+    fn merge(&mut self, new: New) {
         let lowest = new.iter().map(|run| run.0).min().unwrap_or(u32::MAX);
         let mut all = new;
         all.extend(self.recent.drain(..));

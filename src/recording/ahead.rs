@@ -3,12 +3,11 @@
 //! Only usual events are, and only up to the first that is not, so that every fault is met in its order and in its words.
 
 use crate::json::Reader;
-use crate::recording::event::Event;
 use crate::recording::reading::Reading;
 use crate::recording::usual;
 
-/// Events for which room is made before it is known how many there are.
-const FIRST: usize = 16;
+/// Bytes of a short event: room is made for as many as a list may hold of them, before it is known how many there are.
+const SHORT: usize = 256;
 
 /// The events at the beginning of a list that were read already.
 #[derive(Debug, Default)]
@@ -22,13 +21,16 @@ pub(crate) struct Ahead {
 /// Reads the items of one list.
 pub(crate) struct AheadReader<'a, 'r> {
     ahead: &'a mut Ahead,
+    /// Of the whole file.
+    bytes: usize,
     /// None once an event was not usual.
     reader: Option<Reader<'r>>,
 }
 
 impl Ahead {
     pub(crate) fn reader<'a, 'r>(&'a mut self, bytes: &'r [u8]) -> AheadReader<'a, 'r> {
-        AheadReader { ahead: self, reader: std::str::from_utf8(bytes).ok().map(Reader::of) }
+        let reader = std::str::from_utf8(bytes).ok().map(Reader::of);
+        AheadReader { ahead: self, bytes: bytes.len(), reader }
     }
 }
 
@@ -38,10 +40,10 @@ impl AheadReader<'_, '_> {
         let reader = self.reader.as_mut()?;
         reader.go_to(at);
         if self.ahead.count == 0 {
-            self.ahead.reading.expect(FIRST);
+            self.ahead.reading.expect(self.bytes / SHORT);
         }
         let event = usual::next(reader, self.ahead.count);
-        if event.is_none_or(|event: Event| self.ahead.reading.settle(event).is_err()) {
+        if event.and_then(|event| self.ahead.reading.settle(event).ok()).is_none() {
             self.reader = None;
             return None;
         }

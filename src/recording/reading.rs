@@ -342,34 +342,19 @@ impl Reading {
 
     /// Keeps an event, unless it is there already.
     fn keep(&mut self, event: Event) -> Result<(), Wrong> {
-        let last = self.events.len().checked_sub(1);
-        let (events, hashes) = (&mut self.events, &self.hashes);
-        let id_at =
-            |events: &[Event], place: usize| events.get(place).map(|event| hashes.hash_one(&event.id));
+        let Self { events, hashes, places, repeated, .. } = self;
         let hash = hashes.hash_one(&event.id);
         let is_there = |place: &usize| events.get(*place).is_some_and(|other| other.id == event.id);
-        let place = if event.id.is_empty() { None } else { self.places.find(hash, is_there).copied() };
-        let Some((place, earlier)) = place.and_then(|place| Some((place, events.get_mut(place)?))) else {
-            self.places.insert_unique(hash, events.len(), |place| id_at(events, *place).unwrap_or(hash));
-            events.push(event);
-            return Ok(());
-        };
-        if *earlier == (Event { index: earlier.index, ..event.clone() }) {
-            self.repeated += 1;
+        let place = if event.id.is_empty() { None } else { places.find(hash, is_there).copied() };
+        let last = events.len().checked_sub(1);
+        if let Some(earlier) = place.and_then(|place| events.get_mut(place)) {
+            *repeated += usize::from(is_repetition(earlier, &event, place == last)?);
             return Ok(());
         }
-        if last == Some(place)
-            && let Some(whole) = whole(earlier, &event)
-        {
-            *earlier = whole;
-            return Ok(());
-        }
-        let text = format!(
-            "the id `{}` stands already at event {}, which has other content",
-            shown(&event.id),
-            earlier.index
-        );
-        Err(Wrong::new(StopKind::ConflictingEvent, text))
+        let hash_at = |place: &usize| events.get(*place).map_or(hash, |event| hashes.hash_one(&event.id));
+        places.insert_unique(hash, events.len(), hash_at);
+        events.push(event);
+        Ok(())
     }
 
     fn notices(&self, form: Form) -> Vec<Notice> {
@@ -412,6 +397,23 @@ impl Reading {
         }
         notices
     }
+}
+
+/// Whether an event repeats an earlier one of its id. If not, it has to be the other half of the last one, and goes into it.
+fn is_repetition(earlier: &mut Event, event: &Event, is_last: bool) -> Result<bool, Wrong> {
+    if *earlier == (Event { index: earlier.index, ..event.clone() }) {
+        return Ok(true);
+    }
+    if is_last && let Some(whole) = whole(earlier, event) {
+        *earlier = whole;
+        return Ok(false);
+    }
+    let text = format!(
+        "the id `{}` stands already at event {}, which has other content",
+        shown(&event.id),
+        earlier.index
+    );
+    Err(Wrong::new(StopKind::ConflictingEvent, text))
 }
 
 /// The event without `invocationId`, where that repeats `invocation_id`: older versions of the Rust library write both.

@@ -196,10 +196,10 @@ fn of_part<'e>(
     if let Some(signature) = &part.thought_signature {
         fields.push(("thought_signature", Field::Bytes(signature)));
     }
-    let hidden = redacted();
     let is_secret = is_secret(&part.kind, hides_secrets);
+    let hidden = is_secret.then(redacted);
     let named = |(name, value): &'e (String, FieldValue)| {
-        let value = if is_secret { Field::Value(&hidden) } else { value.into() };
+        let value = hidden.as_ref().map_or_else(|| value.into(), Field::Value);
         (name.as_str(), value)
     };
     fields.extend(part.further.iter().map(named));
@@ -307,11 +307,14 @@ fn call<'e>(
     (own, inside): OwnFields<'_>,
 ) -> Result<Draft<'e>, Unencodable> {
     let purpose = Purpose::of(name);
-    let (empty, secret) = (Json::Object(Vec::new()), redacted());
+    let stand_in = match purpose {
+        Purpose::Credential => redacted(),
+        Purpose::Tool | Purpose::Confirmation | Purpose::Input => Json::Object(Vec::new()),
+    };
     let (mut fields, mut inner): OwnFields<'_> = (own, inside);
     let shown = match purpose {
-        Purpose::Credential => &secret,
-        Purpose::Tool | Purpose::Confirmation | Purpose::Input => written.unwrap_or(&empty),
+        Purpose::Credential => &stand_in,
+        Purpose::Tool | Purpose::Confirmation | Purpose::Input => written.unwrap_or(&stand_in),
     };
     inner.push(("args", Field::Value(shown)));
     named(&mut inner, id, name);
@@ -330,7 +333,8 @@ fn call<'e>(
 
 /// `tools_json` of these calls, by tool and argument text.
 pub(crate) fn tools<'a>(calls: impl Iterator<Item = (&'a str, &'a str)>) -> Text {
-    let mut out = String::from("[");
+    let mut out = String::with_capacity(128);
+    out.push('[');
     for (i, (name, arguments)) in calls.enumerate() {
         out.push_str(if i > 0 { ",{\"arguments\":" } else { "{\"arguments\":" });
         json::write_text(&mut out, arguments);

@@ -153,6 +153,10 @@ pub(crate) struct Sight {
 
 impl Sight {
     pub(crate) fn name(&mut self, text: &str) -> Name {
+        // Most sessions have neither branches nor scopes.
+        if text.is_empty() {
+            return Name::NONE;
+        }
         if let Some(&name) = self.names.numbers.get(text) {
             return name;
         }

@@ -13,7 +13,7 @@ use crate::report::visible::visible_json;
 /// Writes a value as one line of JSON.
 pub fn line(value: &impl Serialize) -> String {
     match serde_json::to_string(value) {
-        Ok(text) => visible_json(&text),
+        Ok(text) => visible_json(text),
         // Only a map with keys that are no texts cannot be written, and there is none.
         Err(error) => {
             format!("{{\"error\":{{\"kind\":\"unwritable\",\"text\":\"{:?}\"}}}}", error.classify())

@@ -146,9 +146,9 @@ pub fn shortened(text: &str, width: usize) -> String {
 
 /// A JSON document in which characters that do not show are written as `\u200b`; its meaning is the same.
 #[must_use]
-pub fn visible_json(document: &str) -> String {
+pub fn visible_json(document: String) -> String {
     if document.is_ascii() && !document.contains('\u{7f}') {
-        return document.to_owned();
+        return document;
     }
     let mut out = String::with_capacity(document.len());
     for c in document.chars() {
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn json_keeps_its_meaning() {
         let text = "{\"a\":\"x\u{200b}\u{e0041}y\"}";
-        let shown = visible_json(text);
+        let shown = visible_json(text.to_owned());
         assert_eq!(shown, "{\"a\":\"x\\u200b\\udb40\\udc41y\"}");
         assert_eq!(crate::json::parse(&shown), crate::json::parse(text));
     }
