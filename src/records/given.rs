@@ -277,6 +277,7 @@ impl Graph {
                 placeholder: false,
                 inner: Vec::new(),
                 last_answer: None,
+                answering: None,
                 scope: Name::NONE,
                 author: self.sight.name(&given.agent),
             });

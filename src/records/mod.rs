@@ -104,8 +104,8 @@ pub struct Graph {
     state_written: bool,
     assumptions: Notices,
     warnings: Notices,
-    /// Call ids, and whether it was said that several calls share it.
-    seen_ids: BTreeMap<Text, bool>,
+    /// Call ids of which it was said that several calls share them.
+    reused: BTreeSet<Text>,
     /// Ids of answers that belong to no call.
     unmatched: BTreeSet<String>,
     /// Arguments of the newest call of each id and tool that the model's own server ran.

@@ -36,7 +36,7 @@ impl Graph {
             Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
             Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
         };
-        self.book.add(Call {
+        let index = self.book.add(Call {
             number,
             record,
             id: proposal.id.into(),
@@ -58,7 +58,9 @@ impl Graph {
             approved_at: None,
             inner: Vec::new(),
             last_answer: None,
+            answering: None,
         });
+        self.book.note_id(index);
     }
 
     fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
@@ -126,15 +128,8 @@ impl Graph {
             self.warnings.add("answer_before_call", text);
             self.unmatched.remove(id);
         }
-        match self.seen_ids.get_mut(id) {
-            Some(told) if *told => {}
-            Some(told) => {
-                *told = true;
-                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
-            }
-            None => {
-                self.seen_ids.insert(id.into(), false);
-            }
+        if self.book.is_noted(id) && self.reused.insert(id.into()) {
+            self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
         }
     }
 
