@@ -106,7 +106,7 @@ pub fn project(
     }
     let mut target = Target { database, filled: &projected.filled };
     for (number, record) in graph.records().iter().enumerate().skip(projected.records) {
-        let symbol = target.database.pool.symbol(&record.id);
+        let symbol = target.database.pool.symbol(&record.id());
         target.database.names.push(symbol);
         project_record(schema, (number, record), &mut target);
     }
@@ -162,27 +162,29 @@ fn running(graph: &Graph, database: &mut Database, number: CallNumber) -> Option
     Some([id, call_id, tool, arguments, status])
 }
 
-fn project_record(schema: &Schema, (number, record): (usize, &Record), target: &mut Target<'_>) {
+fn project_record(schema: &Schema, (number, record): (usize, Record<'_>), target: &mut Target<'_>) {
     let number = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
     if target.takes(schema.sent_message)
         && let Some(id) = name(target.database, number)
     {
         let message = Message {
-            contents: &record.contents,
-            tools_json: &record.tools_json,
-            agent: &record.agent,
-            role: record.role,
-            entity: &record.entity,
-            principal: &record.principal,
+            contents: record.contents(),
+            tools_json: &record.tools_json(),
+            agent: record.agent(),
+            role: record.role(),
+            entity: record.entity(),
+            principal: record.principal(),
         };
         let message = message.word(schema, target.database);
         target.database.insert(schema.sent_message, &[id, message]);
     }
-    if let Some(metadata) = &record.metadata {
-        target.insert(schema.message_metadata, number, [metadata]);
+    if target.takes(schema.message_metadata)
+        && let Some(metadata) = record.metadata()
+    {
+        target.insert(schema.message_metadata, number, [&metadata]);
     }
     if target.takes(schema.record_event)
-        && let (Some(event), Some(id)) = (&record.event, name(target.database, number))
+        && let (Some(event), Some(id)) = (record.event(), name(target.database, number))
     {
         let [event_id, invocation, author, branch, time] =
             [&event.event_id, &event.invocation_id, &event.author, &event.branch, &event.time]

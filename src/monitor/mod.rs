@@ -326,10 +326,10 @@ impl Monitor {
         };
         let subject = explain::Subject {
             seq: call.record.0,
-            call_id: call.call_id.clone(),
-            agent: call.agent.clone(),
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
+            call_id: call.call_id.to_string(),
+            agent: call.agent.to_string(),
+            tool: call.tool.to_string(),
+            arguments: call.arguments.to_string(),
         };
         if let Some(why) = &call.refused {
             return Proof::of_fault(subject, Decision::fault(why.clone()));
@@ -350,7 +350,7 @@ impl Monitor {
 
 fn check_of(call: &ProposedCall) -> Check<'_> {
     // A person's answer is the newest thing that the judgement knows.
-    let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+    let time = call.approval.as_ref().map_or(call.time.as_str(), |approval| approval.time.as_str());
     let subject = Subject::Tool(&call.tool);
     Check {
         current: Current::Recorded(&call.current),
@@ -360,7 +360,7 @@ fn check_of(call: &ProposedCall) -> Check<'_> {
             record: Some(call.record),
         }],
         questions: vec![Question { subject, approval: call.approval.as_ref() }],
-        clock: Some(time.as_str()).filter(|time| !time.is_empty()),
+        clock: Some(time).filter(|time| !time.is_empty()),
     }
 }
 

@@ -151,7 +151,7 @@ pub(crate) fn graph(source: &str) -> (Graph, Vec<Observed>) {
 }
 
 /// The record of the part at this place among all parts of the session (records without a part count).
-pub(crate) fn at(graph: &Graph, number: u32) -> &Record {
+pub(crate) fn at(graph: &Graph, number: u32) -> Record<'_> {
     graph.records().get(number as usize).unwrap()
 }
 

@@ -10,7 +10,6 @@ use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
-use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
@@ -21,6 +20,9 @@ use crate::records::draft::tools;
 use crate::records::identity::fingerprint;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
+use crate::records::rows::ByHand;
+use crate::records::rows::Form;
+use crate::records::rows::Kept;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
 use std::sync::Arc;
@@ -127,26 +129,33 @@ impl Graph {
         }
         let calls = given.calls.iter().map(|call| (call.tool.clone(), ordinary(&call.arguments)));
         let calls: Vec<_> = calls.collect();
-        self.records.push(Record {
-            id: given.id.into(),
-            kind: RecordKind::Given,
-            contents: given.text.into(),
-            tools_json: tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str()))),
-            agent: given.agent.into(),
-            role: given.role,
-            entity: given.entity.into(),
-            principal: given.principal.into(),
-            metadata: given.metadata.map(Text::from),
-            event: given.event,
+        let tools_json = tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str())));
+        let (sight, rows) = (&mut self.sight, &mut self.rows);
+        let seq = given.event.as_ref().map_or_else(|| i64::from(record.0), |event| event.seq);
+        let origin = given.event.as_ref().map(|event| {
+            let names = [&event.invocation_id, &event.author, &event.branch].map(|text| sight.name(text));
+            rows.add_origin(names, (&event.event_id, &event.time, event.number))
         });
-        self.ids.insert(&self.records, record);
+        let [agent, entity, principal] =
+            [&given.agent, &given.entity, &given.principal].map(|text| sight.name(text));
+        let kept = Kept {
+            kind: RecordKind::Given,
+            role: given.role,
+            form: if given.metadata.is_some() { Form::Kept } else { Form::None },
+            contents: &given.text,
+            tools_json: &tools_json,
+            metadata: given.metadata.as_deref(),
+            origin,
+        };
+        rows.push(&kept, Some(&ByHand { id: &given.id, agent, entity, principal, seq }));
+        self.ids.insert_by_hand(&self.rows, record);
         Ok(record)
     }
 
     /// The record of that id.
     #[must_use]
     pub fn record_of(&self, id: &str) -> Option<RecordId> {
-        self.ids.find(&self.records, id)
+        self.ids.find((&self.trail, &self.rows), id)
     }
 
     /// The newest judged call of that id.
@@ -244,17 +253,17 @@ impl Graph {
     fn given_calls(&mut self, record: RecordId, given: &Given) {
         for call in &given.calls {
             let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
-            let arguments = ordinary(&call.arguments);
+            let arguments = Text::from(ordinary(&call.arguments));
             let (call_id, tool): (Text, Text) = (call.id.as_str().into(), call.tool.as_str().into());
             self.calls.push(ProposedCall {
                 record,
-                call_id: call_id.to_string(),
-                tool: tool.to_string(),
+                call_id: call_id.clone(),
+                tool: tool.clone(),
                 arguments: arguments.clone(),
-                agent: given.agent.clone(),
+                agent: given.agent.as_str().into(),
                 current: Arc::from([record]),
-                event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.to_string()),
-                time: given.event.as_ref().map_or_else(String::new, |event| event.time.to_string()),
+                event_id: given.event.as_ref().map_or_else(Text::new, |event| event.event_id.clone()),
+                time: given.event.as_ref().map_or_else(Text::new, |event| event.time.clone()),
                 refused: None,
                 approval: None,
             });
@@ -264,7 +273,7 @@ impl Graph {
                 id: call_id.clone(),
                 name: tool.clone(),
                 purpose: Purpose::Tool,
-                unjudged_arguments: Text::new(),
+                arguments: arguments.clone(),
                 moment: self.sight.next(),
                 branch: Name::NONE,
                 by_agent: true,
@@ -281,7 +290,7 @@ impl Graph {
                 scope: Name::NONE,
                 author: self.sight.name(&given.agent),
             });
-            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments: arguments.into() });
+            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments });
         }
     }
 
@@ -291,7 +300,7 @@ impl Graph {
             let kept = number.ok().and_then(|number| self.book.numbered(number));
             call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
         });
-        let answers = open.map(|(i, call)| (i, Text::from(call.call_id.as_str())));
+        let answers = open.map(|(i, call)| (i, call.call_id.clone()));
         let call_id = answers.as_ref().map_or_else(Text::new, |(_, id)| id.clone());
         if let Some(number) = answers.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber) {
             self.settle(number, Status::Ok);
@@ -405,7 +414,10 @@ mod tests {
         let mut result = record("r", &["c"]);
         result.result_of = Some(("pay".into(), r#"{"a":2,"b":1}"#.into()));
         graph.add(result).unwrap();
-        assert_eq!(graph.records()[0].tools_json, r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#);
+        assert_eq!(
+            graph.records().get(0).unwrap().tools_json(),
+            r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#
+        );
         assert_eq!(*graph.calls()[0].current, [RecordId(0)]);
         assert_eq!(outcomes(&graph), (vec!["1 pay ok".to_owned()], vec![1], vec![1]));
         assert_eq!(graph.outcome(number), CallOutcome::Ok);

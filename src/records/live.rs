@@ -149,8 +149,10 @@ impl Graph {
             }
             Gating::Allowed => {
                 gate.allowed = true;
-                if let Some(call) = self.calls.get_mut(number.0 as usize) {
-                    arguments.clone_into(&mut call.arguments);
+                if let Some(call) =
+                    self.calls.get_mut(number.0 as usize).filter(|call| call.arguments != arguments)
+                {
+                    call.arguments = arguments.into();
                 }
                 self.start(number);
             }
@@ -243,14 +245,13 @@ impl Graph {
     pub(crate) fn tell_output(&mut self, record: RecordId, index: CallIndex) {
         let Some(call) = self.book.call(index) else { return };
         let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments =
-            judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
+        let arguments = judged.map_or_else(|| call.arguments.clone(), |call| call.arguments.clone());
         self.facts.push(SessionFact::ToolOutput { record, tool: call.name.clone(), arguments });
     }
 
     fn response(&self, record: RecordId) -> Option<Json> {
-        let record = self.records.get(record.0 as usize)?;
-        json::parse(&record.contents).ok()
+        let record = self.records().get(record.0 as usize)?;
+        json::parse(record.contents()).ok()
     }
 
     fn notice_changed(&mut self, index: CallIndex) {
@@ -367,6 +368,7 @@ fn returned(gate: &Gate, response: Option<&Json>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::building::at;
     use crate::records::building::events;
     use crate::records::building::inputs;
     use crate::records::building::outcomes;
@@ -490,7 +492,7 @@ mod tests {
         };
         let current = graph.unseen_call(&unseen);
         assert_eq!((&*current, inputs(&graph, 2)), (&[RecordId(2)][..], vec![0, 1]));
-        assert!(graph.records()[2].contents.contains(UNATTRIBUTED));
+        assert!(at(&graph, 2).contents().contains(UNATTRIBUTED));
         graph.start_unseen(RecordId(2), &unseen, "{}");
         assert_eq!(outcomes(&graph).0, ["2 f running"]);
         // It is shown to nobody.

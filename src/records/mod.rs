@@ -24,6 +24,7 @@ mod propose;
 mod random;
 mod request;
 mod respond;
+mod rows;
 mod secret;
 mod server;
 mod state;
@@ -32,9 +33,10 @@ mod visible;
 
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
-    Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    RunChange, SessionFact, Status, Text,
+    Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, RecordEvent, RecordKind, Role, RunChange,
+    SessionFact, Status, Text,
 };
+pub use rows::{Id, Record, Records};
 
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
@@ -51,6 +53,7 @@ use crate::records::live::Ledger;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
 use crate::records::request::Index;
+use crate::records::rows::Rows;
 use crate::records::state::SessionNames;
 use crate::records::values::Values;
 use crate::records::visible::Name;
@@ -70,13 +73,13 @@ use std::sync::Arc;
 /// let second = graph.add(given).unwrap();
 /// assert!(graph.lineage().ancestors(second).contains(first));
 /// ```
-// Invariant: `records`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
+// Invariant: `rows`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     /// Whether the session stops at parts beside text, calls and answers.
     parts: Parts,
     trail: Trail,
-    records: Vec<Record>,
+    rows: Rows,
     /// Records by their ids.
     ids: Ids,
     facts: Vec<SessionFact>,
@@ -165,8 +168,8 @@ impl Graph {
 
     /// The records, by [`crate::lineage::RecordId`].
     #[must_use]
-    pub fn records(&self) -> &[Record] {
-        &self.records
+    pub fn records(&self) -> Records<'_> {
+        Records::of(self)
     }
 
     /// What each record was computed from.

@@ -31,8 +31,8 @@ pub(crate) struct Call {
     pub(crate) id: Text,
     pub(crate) name: Text,
     pub(crate) purpose: Purpose,
-    /// Its arguments as ordinary JSON, if it is not judged.
-    pub(crate) unjudged_arguments: Text,
+    /// Its arguments as ordinary JSON, as the event has them.
+    pub(crate) arguments: Text,
     pub(crate) moment: Moment,
     pub(crate) branch: Name,
     pub(crate) scope: Name,
@@ -259,7 +259,8 @@ impl Calls {
         }
     }
 
-    fn of_record(&self, record: RecordId) -> Option<&Call> {
+    /// The call that a record holds or answers.
+    pub(crate) fn of_record(&self, record: RecordId) -> Option<&Call> {
         let known = self.by_record.partition_point(|&(other, _)| other < record);
         let &(found, index) = self.by_record.get(known)?;
         if found == record { self.call(index) } else { None }

@@ -42,7 +42,7 @@ impl Graph {
             id: proposal.id.into(),
             name: proposal.name.into(),
             purpose: proposal.purpose,
-            unjudged_arguments: if number.is_some() { Text::new() } else { arguments },
+            arguments,
             moment: scene.moment,
             branch: scene.branch,
             scope: scene.scope,
@@ -105,13 +105,13 @@ impl Graph {
         });
         self.calls.push(ProposedCall {
             record,
-            call_id: call_id.into(),
-            tool: tool.into(),
-            arguments: arguments.into(),
-            agent: scene.event.author.clone(),
+            call_id,
+            tool,
+            arguments,
+            agent: scene.event.author.as_str().into(),
             current: Arc::default(),
-            event_id: scene.event.id.clone(),
-            time: scene.event.time.clone(),
+            event_id: scene.event.id.as_str().into(),
+            time: scene.event.time.as_str().into(),
             refused: proposal.refused.clone(),
             approval: None,
         });

@@ -23,11 +23,12 @@ use crate::records::extend::Scene;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
+use crate::records::rows::Form;
 use crate::records::visible::Shown;
 
 impl Graph {
     /// Adds a function response.
-    pub(crate) fn add_answer(&mut self, scene: &mut Scene<'_>, body: Body, answer: &Answer<'_>) {
+    pub(crate) fn add_answer(&mut self, scene: &mut Scene<'_>, mut body: Body, answer: &Answer<'_>) {
         // What ran is known by its id alone: its answer may name the tool that was asked for.
         let name = if scene.event.ran_otherwise { "" } else { answer.name };
         let sought = (answer.id, name);
@@ -42,6 +43,10 @@ impl Graph {
             }
             (None, Purpose::Confirmation | Purpose::Credential) => (ContextId::EMPTY, Shown::Nobody),
         };
+        let named = index.and_then(|index| self.book.call(index));
+        if named.is_none_or(|call| call.id != answer.id || call.name != answer.name) {
+            body.form = Form::Kept;
+        }
         let record = self.record(scene, body, inputs, shown);
         scene.taken.extend(index);
         if let Some(index) = index {
@@ -65,7 +70,7 @@ impl Graph {
     /// The records of the event that holds the call.
     fn answering(&mut self, scene: &Scene<'_>, index: CallIndex) -> ContextId {
         let Some(moment) = self.book.call(index).map(|call| call.moment) else { return ContextId::EMPTY };
-        let end = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        let end = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let range = self.sight.records_of(moment).unwrap_or(scene.first..end);
         let trail = &mut self.trail;
         self.book.answering(moment, || {
@@ -187,8 +192,7 @@ impl Graph {
     fn outcome_facts(&mut self, record: RecordId, index: CallIndex, status: Status) {
         let Some(call) = self.book.call(index) else { return };
         let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments =
-            judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
+        let arguments = judged.map_or_else(|| call.arguments.clone(), |call| call.arguments.clone());
         let (tool, call_id) = (call.name.clone(), call.id.clone());
         if !self.hides_output(record) {
             self.tell_output(record, index);
@@ -233,7 +237,7 @@ impl Graph {
         let Some(call) = self.book.call(index) else { return };
         let id = quoted(&call.id);
         let tool = quoted(&call.name);
-        let contents = |at: RecordId| self.records.get(at.0 as usize).map(|record| record.contents.as_str());
+        let contents = |at: RecordId| self.records().get(at.0 as usize).map(|record| record.contents());
         if let Some(earlier) = call.result.filter(|_| !matches!(status, Status::Pending)) {
             let text = if contents(earlier) == contents(record) {
                 format!("the result of call {id} to {tool} stands there twice")

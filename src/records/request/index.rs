@@ -3,6 +3,7 @@
 use crate::json;
 use crate::json::Json;
 use crate::lineage::RecordId;
+use crate::records::Graph;
 use crate::records::Record;
 use crate::records::RecordKind;
 use crate::records::SessionFact;
@@ -45,9 +46,9 @@ impl Saying {
     }
 
     /// What a record says.
-    fn of_record(record: &Record) -> Vec<Self> {
-        let (agent, words) = (record.agent.to_string(), record.contents.to_string());
-        match record.kind {
+    fn of_record(record: &Record<'_>) -> Vec<Self> {
+        let (agent, words) = (record.agent().to_owned(), record.contents().to_owned());
+        match record.kind() {
             RecordKind::Text | RecordKind::Thought => {
                 vec![Self::Text(words.clone()), Self::Said(agent, words)]
             }
@@ -65,7 +66,7 @@ impl Saying {
         }
     }
 
-    fn of_call(agent: String, record: &Record) -> Vec<Self> {
+    fn of_call(agent: String, record: &Record<'_>) -> Vec<Self> {
         let Some((name, arguments)) = call_of(record) else { return Vec::new() };
         let mut all = Vec::new();
         if let Json::Object(fields) = &arguments
@@ -81,19 +82,19 @@ impl Saying {
         all
     }
 
-    fn of_answer(agent: String, record: &Record) -> Vec<Self> {
-        let metadata = record.metadata.as_deref().and_then(|text| json::parse(text).ok());
+    fn of_answer(agent: String, record: &Record<'_>) -> Vec<Self> {
+        let metadata = record.metadata().and_then(|text| json::parse(&text).ok());
         let answer = metadata.as_ref().and_then(|json| json.field("s:function_response"));
         let name = answer.and_then(|json| json.field("s:name")).and_then(Json::text);
-        let response = json::parse(&record.contents).ok();
+        let response = json::parse(record.contents()).ok();
         let (Some(name), Some(response)) = (name, response) else { return Vec::new() };
         let (name, response) = (name.to_owned(), response.canonical());
         vec![Self::Returned(agent, name.clone(), response.clone()), Self::Answer(name, response)]
     }
 }
 
-fn call_of(record: &Record) -> Option<(String, Json)> {
-    let Ok(Json::Array(calls)) = json::parse(&record.tools_json) else { return None };
+fn call_of(record: &Record<'_>) -> Option<(String, Json)> {
+    let Ok(Json::Array(calls)) = json::parse(&record.tools_json()) else { return None };
     let call = calls.first()?;
     let arguments = call.field("arguments").and_then(Json::text).and_then(|text| json::parse(text).ok())?;
     Some((call.field("name")?.text()?.to_owned(), arguments))
@@ -134,10 +135,11 @@ pub(crate) struct Index {
 
 impl Index {
     /// Takes in what is new.
-    pub(crate) fn update(&mut self, records: &[Record], facts: &[SessionFact]) {
+    pub(crate) fn update(&mut self, graph: &Graph) {
+        let (records, facts) = (graph.records(), graph.facts());
         for (number, record) in records.iter().enumerate().skip(self.records) {
             let id = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
-            for saying in Saying::of_record(record) {
+            for saying in Saying::of_record(&record) {
                 let fitting = self.by_saying.entry(saying).or_default();
                 if fitting.last() != Some(&id) {
                     fitting.push(id);
