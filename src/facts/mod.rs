@@ -100,7 +100,7 @@ pub fn project(
             project_record(schema, (number, record), &mut target);
         }
         for fact in graph.facts().iter().take(projected.facts) {
-            project_fact(schema, fact, &mut target);
+            project_fact(schema, &fact, &mut target);
         }
         run(schema, graph, &mut target, changed(graph, 0..projected.runs).0);
     }
@@ -118,8 +118,8 @@ pub fn project(
             settled.iter().filter_map(|&call| running(graph, target.database, call)).collect();
         target.database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
     }
-    for fact in graph.facts().iter().skip(projected.facts) {
-        project_fact(schema, fact, &mut target);
+    for fact in graph.facts().from(projected.facts) {
+        project_fact(schema, &fact, &mut target);
     }
     projected.facts = graph.facts().len();
     run(schema, graph, &mut target, started);

@@ -164,8 +164,8 @@ pub(crate) fn inputs(graph: &Graph, number: u32) -> Vec<u32> {
 /// Rows of `ToolOutcome` as `record status`, and the records of `ToolResult` and `ToolOutput`.
 pub(crate) fn outcomes(graph: &Graph) -> (Vec<String>, Vec<u32>, Vec<u32>) {
     let (mut outcomes, mut results, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolOutcome { record, status, tool, .. } => {
                 outcomes.push(format!("{} {tool} {}", record.0, status.name()));
             }

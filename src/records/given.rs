@@ -18,6 +18,7 @@ use crate::records::Status;
 use crate::records::Text;
 use crate::records::draft::tools;
 use crate::records::identity::fingerprint;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::rows::ByHand;
@@ -127,7 +128,7 @@ impl Graph {
         if let Some((tool, arguments)) = &given.result_of {
             self.given_result(record, tool, ordinary(arguments));
         }
-        let calls = given.calls.iter().map(|call| (call.tool.clone(), ordinary(&call.arguments)));
+        let calls = given.calls.into_iter().map(|call| (call.tool, ordinary(&call.arguments)));
         let calls: Vec<_> = calls.collect();
         let tools_json = tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str())));
         let (sight, rows) = (&mut self.sight, &mut self.rows);
@@ -267,7 +268,7 @@ impl Graph {
                 refused: None,
                 approval: None,
             });
-            self.book.add(Call {
+            let index = self.book.add(Call {
                 number: Some(number),
                 record,
                 id: call_id.clone(),
@@ -290,7 +291,7 @@ impl Graph {
                 scope: Name::NONE,
                 author: self.sight.name(&given.agent),
             });
-            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments });
+            self.facts.push_of(OfCall::Proposed, record, index);
         }
     }
 
@@ -300,12 +301,17 @@ impl Graph {
             let kept = number.ok().and_then(|number| self.book.numbered(number));
             call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
         });
-        let answers = open.map(|(i, call)| (i, call.call_id.clone()));
-        let call_id = answers.as_ref().map_or_else(Text::new, |(_, id)| id.clone());
-        if let Some(number) = answers.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber) {
+        let number = open.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber);
+        if let Some(number) = number {
             self.settle(number, Status::Ok);
+            if let Some(index) = self.book.indexed(number) {
+                for what in [OfCall::Output, OfCall::Outcome(Status::Ok), OfCall::Result] {
+                    self.note_of(what, record, index);
+                }
+                return;
+            }
         }
-        let (tool, arguments) = (Text::from(tool), Text::from(arguments));
+        let (tool, arguments, call_id) = (Text::from(tool), Text::from(arguments), Text::new());
         self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
         self.facts.push(SessionFact::ToolOutcome {
             record,
@@ -377,7 +383,7 @@ mod tests {
         assert_eq!(edges(&graph), ["0 0 0", "1 -1 7", "2 -", "3 0 -1"]);
         let (p, e) = ("p".into(), "e".into());
         assert_eq!(
-            graph.facts(),
+            graph.facts().iter().collect::<Vec<_>>(),
             [
                 SessionFact::EdgePrincipal { source: RecordId(1), dest: RecordId(5), principal: p },
                 SessionFact::EdgeEntity { source: RecordId(2), dest: RecordId(5), entity: e },

@@ -1,10 +1,10 @@
 //! Ids of records: what a record says, where it stands, and all that it was computed from.
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
 use crate::records::rows::Rows;
-use crate::value::Column;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use sha2::Digest as _;

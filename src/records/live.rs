@@ -18,6 +18,7 @@ use crate::records::SessionFact;
 use crate::records::Status;
 use crate::records::answer::Shows;
 use crate::records::approval::Counted;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::CallIndex;
 use crate::records::state::Known;
@@ -243,10 +244,7 @@ impl Graph {
 
     /// Adds the row of what an answer says, of whatever status.
     pub(crate) fn tell_output(&mut self, record: RecordId, index: CallIndex) {
-        let Some(call) = self.book.call(index) else { return };
-        let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments = judged.map_or_else(|| call.arguments.clone(), |call| call.arguments.clone());
-        self.facts.push(SessionFact::ToolOutput { record, tool: call.name.clone(), arguments });
+        self.note_of(OfCall::Output, record, index);
     }
 
     fn response(&self, record: RecordId) -> Option<Json> {

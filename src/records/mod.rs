@@ -16,6 +16,7 @@ pub mod graph;
 mod identity;
 pub mod live;
 mod metadata;
+mod noted;
 mod notices;
 mod outside;
 mod pair;
@@ -36,6 +37,7 @@ pub use graph::{
     Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, RecordEvent, RecordKind, Role, RunChange,
     SessionFact, Status, Text,
 };
+pub use noted::Facts;
 pub use rows::{Id, Record, Records};
 
 use crate::lineage::ContextId;
@@ -50,6 +52,7 @@ use crate::records::approval::Requests;
 use crate::records::identity::Ids;
 use crate::records::identity::Trail;
 use crate::records::live::Ledger;
+use crate::records::noted::Noted;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
 use crate::records::request::Index;
@@ -82,7 +85,7 @@ pub struct Graph {
     rows: Rows,
     /// Records by their ids.
     ids: Ids,
-    facts: Vec<SessionFact>,
+    facts: Noted,
     calls: Vec<ProposedCall>,
     /// All function calls, for pairing.
     book: Calls,
@@ -180,8 +183,8 @@ impl Graph {
 
     /// What is known beside the records, in the order of learning; only ever grows.
     #[must_use]
-    pub fn facts(&self) -> &[SessionFact] {
-        &self.facts
+    pub fn facts(&self) -> Facts<'_> {
+        Facts::of(self)
     }
 
     /// The proposed calls, by [`CallNumber`].

@@ -1,5 +1,6 @@
 //! Calls and the answers that belong to them.
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Purpose;
@@ -10,7 +11,6 @@ use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use crate::records::visible::prefixes;
-use crate::value::Column;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use smallvec::SmallVec;
@@ -222,9 +222,14 @@ impl Calls {
         self.call_mut(index)
     }
 
+    /// The place that the next call gets.
+    pub(crate) fn next(&self) -> CallIndex {
+        CallIndex(u32::try_from(self.all.len()).unwrap_or(u32::MAX))
+    }
+
     /// Adds a call. Those that are judged come in the order of their numbers.
     pub(crate) fn add(&mut self, call: Call) -> CallIndex {
-        let index = CallIndex(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
+        let index = self.next();
         if call.number.is_some() {
             self.by_number.push(index);
         }
@@ -512,7 +517,7 @@ mod tests {
             }
             _ => None,
         };
-        graph.facts().iter().filter_map(row).collect()
+        graph.facts().iter().filter_map(|fact| row(&fact)).collect()
     }
 
     #[test]

@@ -6,11 +6,11 @@ use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
-use crate::records::SessionFact;
 use crate::records::Text;
 use crate::records::draft::Proposal;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
@@ -97,12 +97,7 @@ impl Graph {
             );
             self.warnings.add("declined_before", text);
         }
-        self.facts.push(SessionFact::ProposedCall {
-            record,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-        });
+        self.facts.push_of(OfCall::Proposed, record, self.book.next());
         self.calls.push(ProposedCall {
             record,
             call_id,

@@ -141,8 +141,8 @@ fn sound(graph: &Graph) {
         assert!(graph.lineage().ancestors(record).iter().all(|source| source < record));
     }
     let (mut ok, mut results) = (Vec::new(), Vec::new());
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolOutcome { record, status: Status::Ok, .. } => ok.push(*record),
             SessionFact::ToolResult { record, .. } => results.push(*record),
             _ => {}

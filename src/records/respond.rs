@@ -20,6 +20,7 @@ use crate::records::approval::reply;
 use crate::records::draft::Answer;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
@@ -190,22 +191,12 @@ impl Graph {
     }
 
     fn outcome_facts(&mut self, record: RecordId, index: CallIndex, status: Status) {
-        let Some(call) = self.book.call(index) else { return };
-        let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments = judged.map_or_else(|| call.arguments.clone(), |call| call.arguments.clone());
-        let (tool, call_id) = (call.name.clone(), call.id.clone());
         if !self.hides_output(record) {
             self.tell_output(record, index);
         }
-        self.facts.push(SessionFact::ToolOutcome {
-            record,
-            call_id,
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-            status,
-        });
+        self.note_of(OfCall::Outcome(status), record, index);
         if status == Status::Ok {
-            self.facts.push(SessionFact::ToolResult { record, tool, arguments });
+            self.note_of(OfCall::Result, record, index);
         }
     }
 
@@ -541,7 +532,7 @@ mod tests {
         assert_eq!(approval(&graph), Some(true));
         assert_eq!(graph.calls()[0].approval.as_ref().map(|a| &a.scope), Some(&ApprovalScope::All));
         assert_eq!(assumed(&graph), ["approval_scope_unknown"]);
-        let fact = graph.facts().last().cloned();
+        let fact = graph.facts().iter().last();
         assert_eq!(
             fact,
             Some(SessionFact::Confirmation {

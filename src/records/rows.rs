@@ -1,5 +1,7 @@
 //! The records of a session as columns: what repeats is kept once, and what follows from something else is not kept.
 
+use crate::column::Column;
+use crate::column::Texts;
 use crate::json;
 use crate::json::Json;
 use crate::lineage::RecordId;
@@ -14,8 +16,6 @@ use crate::records::identity::hex;
 use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::visible::Name;
-use crate::value::Column;
-use crate::value::Texts;
 use std::fmt;
 use std::ops::Deref;
 

@@ -350,7 +350,7 @@ mod tests {
             }
             _ => None,
         };
-        graph.facts().iter().filter_map(row).collect()
+        graph.facts().iter().filter_map(|fact| row(&fact)).collect()
     }
 
     /// The contents of the records of resources, by number.

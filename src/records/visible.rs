@@ -5,6 +5,8 @@
 
 mod turn;
 
+use crate::column::Column;
+use crate::column::Texts;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::records::Text;
@@ -12,8 +14,6 @@ use crate::records::identity::Trail;
 use crate::records::rows::OriginId;
 use crate::records::rows::Rows;
 use crate::records::visible::turn::Turn;
-use crate::value::Column;
-use crate::value::Texts;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::collections::BTreeMap;

@@ -70,10 +70,10 @@ fn inputs(graph: &Graph, at: usize) -> Vec<(u32, u32)> {
 }
 
 /// What is known of the call that a record makes or answers.
-#[derive(Debug, Clone, Copy, Default)]
-struct Known<'g> {
+#[derive(Debug, Clone, Default)]
+struct Known {
     /// Id, tool and arguments of the call.
-    call: Option<(&'g str, &'g str, &'g str)>,
+    call: Option<[Text; 3]>,
     /// For an answer, its status; for a call, what became of it.
     outcome: Option<&'static str>,
     /// Whether the record is the successful return of its call.
@@ -81,21 +81,21 @@ struct Known<'g> {
 }
 
 /// The same for each record, in their order.
-fn known(graph: &Graph) -> Vec<Known<'_>> {
+fn known(graph: &Graph) -> Vec<Known> {
     let mut all = vec![Known::default(); graph.records().len()];
     for (number, call) in (0_u32..).zip(graph.calls()) {
         if let Some(known) = all.get_mut(call.record.0 as usize) {
-            known.call = Some((&call.call_id, &call.tool, &call.arguments));
+            known.call = Some([&call.call_id, &call.tool, &call.arguments].map(Clone::clone));
             known.outcome = Some(graph.outcome(crate::records::CallNumber(number)).name());
         }
     }
-    for fact in graph.facts() {
+    for fact in graph.facts().iter() {
         if let SessionFact::ToolOutcome { record, call_id, tool, arguments, status } = fact
             && let Some(known) = all.get_mut(record.0 as usize)
         {
-            known.call = Some((call_id, tool, arguments));
+            known.call = Some([call_id, tool, arguments]);
             known.outcome = Some(status.name());
-            known.evidence = *status == Status::Ok;
+            known.evidence = status == Status::Ok;
         }
     }
     all
@@ -115,7 +115,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(record: Record<'_>, seq: usize, known: Known<'_>, inputs: &[(u32, u32)], width: Width) -> Self {
+    fn new(record: Record<'_>, seq: usize, known: &Known, inputs: &[(u32, u32)], width: Width) -> Self {
         let evidence = if known.evidence { "*" } else { "" };
         let event = record.event_number();
         let cut = |text: &str, most: usize| match width {
@@ -182,7 +182,7 @@ pub fn text(graph: &Graph, width: Width) -> String {
         .iter()
         .zip(known)
         .enumerate()
-        .map(|(seq, (record, known))| Line::new(record, seq, known, &inputs(graph, seq), width))
+        .map(|(seq, (record, known))| Line::new(record, seq, &known, &inputs(graph, seq), width))
         .collect();
     let widest = |cell: &dyn Fn(&Line) -> &str, least: usize| {
         lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0).max(least)
@@ -285,7 +285,7 @@ pub fn lines(source: &str, graph: &Graph) -> String {
             principal: record.principal(),
             metadata: metadata.as_deref(),
             event,
-            call: known.call.map(|(id, tool, arguments)| CallRow { id, tool, arguments }),
+            call: known.call.as_ref().map(|[id, tool, arguments]| CallRow { id, tool, arguments }),
             outcome: known.outcome,
             evidence: known.evidence,
             inputs: inputs(graph, seq),

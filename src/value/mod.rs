@@ -3,13 +3,9 @@
 //! In: texts and fields. Out: [`Word`]s of fixed width, and from a word and a [`Pool`] the value again. Equal values
 //! have equal words within one pool. Never: parses policy text, or forgets a value before its [`Mark`].
 
-mod column;
 mod pool;
-mod texts;
 
-pub use column::Column;
 pub use pool::{Mark, Pool};
-pub use texts::Texts;
 
 use crate::source::is_invisible;
 

@@ -29,8 +29,8 @@ fn all(graph: &Graph) -> String {
     for (seq, record) in graph.records().iter().enumerate() {
         let _ = writeln!(out, "{seq} {:?} {}", record.role(), record.metadata().as_deref().unwrap_or("none"));
     }
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolResult { .. }
             | SessionFact::ToolOutcome { .. }
             | SessionFact::ToolOutput { .. } => {

@@ -554,8 +554,8 @@ impl Case {
         let row = |record: RecordId, texts: &[&str]| {
             std::iter::once(self.id(record)).chain(texts.iter().map(|part| text(part))).collect()
         };
-        for fact in graph.facts() {
-            let (name, row) = match fact {
+        for fact in graph.facts().iter() {
+            let (name, row) = match &fact {
                 SessionFact::ToolResult { record, tool, arguments } => {
                     ("ToolResult", row(*record, &[tool, arguments]))
                 }

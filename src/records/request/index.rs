@@ -146,9 +146,9 @@ impl Index {
                 }
             }
         }
-        for fact in facts.iter().skip(self.facts) {
+        for fact in facts.from(self.facts) {
             if let SessionFact::ToolOutput { record, tool, arguments } = fact {
-                self.outputs.insert(*record, (tool.clone(), arguments.clone()));
+                self.outputs.insert(record, (tool, arguments));
             }
         }
         (self.records, self.facts) = (records.len(), facts.len());

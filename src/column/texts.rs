@@ -77,7 +77,7 @@ mod tests {
         let large = "x".repeat(LARGE + 1);
         let text = |number: usize| match number {
             70 => large.clone(),
-            _ if number % 5 == 0 => String::new(),
+            _ if number.is_multiple_of(5) => String::new(),
             _ => format!("é{number}"),
         };
         for number in 0..3 * BLOCK + 1 {
