@@ -12,9 +12,11 @@ const LARGE: usize = 1 << 24;
 pub struct Texts {
     blocks: Vec<Block>,
     large: BTreeMap<usize, Box<str>>,
+    /// The room of a block that went, so that texts that come and go need none anew.
+    spare: Option<Block>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Block {
     text: String,
     ends: Vec<u32>,
@@ -37,11 +39,12 @@ impl Texts {
     pub fn push(&mut self, text: &str) {
         let number = self.len();
         if number.is_multiple_of(BLOCK) {
-            if let Some(full) = self.blocks.last_mut() {
+            // The last but one: texts may come and go at the end of the last.
+            if let Some(full) = self.blocks.len().checked_sub(2).and_then(|at| self.blocks.get_mut(at)) {
                 full.text.shrink_to_fit();
                 full.ends.shrink_to_fit();
             }
-            self.blocks.push(Block { text: String::new(), ends: Vec::new() });
+            self.blocks.push(self.spare.take().unwrap_or_default());
         }
         let Some(block) = self.blocks.last_mut() else { return };
         if text.len() > LARGE {
@@ -51,6 +54,26 @@ impl Texts {
         }
         // Sixty-four texts that are not large fit.
         block.ends.push(u32::try_from(block.text.len()).unwrap_or(u32::MAX));
+    }
+
+    /// Takes texts from the end until `len` are left.
+    pub fn truncate(&mut self, len: usize) {
+        while self.blocks.len() > len.div_ceil(BLOCK) {
+            let Some(mut block) = self.blocks.pop() else { break };
+            block.text.clear();
+            block.ends.clear();
+            self.spare = Some(block);
+        }
+        if !len.is_multiple_of(BLOCK)
+            && let Some(last) = self.blocks.get_mut(len / BLOCK)
+        {
+            last.ends.truncate(len % BLOCK);
+            let end = last.ends.last().map_or(0, |&end| end as usize);
+            last.text.truncate(end);
+        }
+        if !self.large.is_empty() {
+            self.large.split_off(&len);
+        }
     }
 
     /// The text of that number; empty where there is none.
@@ -87,5 +110,13 @@ mod tests {
         assert!((0..texts.len()).all(|number| texts.get(number) == text(number)));
         assert_eq!(texts.get(3 * BLOCK + 1), "");
         assert_eq!(Texts::default().get(0), "");
+        for len in [3 * BLOCK + 9, 3 * BLOCK, 2 * BLOCK + 1, 71, 70, 1, 0] {
+            texts.truncate(len);
+            assert_eq!(texts.len(), len.min(3 * BLOCK + 1));
+            texts.push("new");
+            assert_eq!(texts.get(texts.len() - 1), "new");
+            assert!((0..texts.len() - 1).all(|number| texts.get(number) == text(number)), "{len}");
+            texts.truncate(texts.len() - 1);
+        }
     }
 }

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::HashMap;
-
+use crate::column::Column;
 use crate::engine::join::{Found, Join, Run, Sink};
 use crate::engine::links::Links;
 use crate::engine::meter::Halt;
@@ -14,12 +13,15 @@ use crate::lineage::{Lineage, RecordId, Runs};
 use crate::program::{LineageRelation, RelationId, Term, VariableId};
 use crate::value::{ConstructorId, Symbol, Word};
 
+/// Stands where a symbol names no record.
+const NO_RECORD: RecordId = RecordId(u32::MAX);
+
 /// Ids of records as texts, both ways.
 #[derive(Debug, Default)]
 pub struct RecordNames {
-    symbols: Vec<Symbol>,
-    // Probed, never walked.
-    records: HashMap<Symbol, RecordId, foldhash::fast::RandomState>,
+    symbols: Column<Symbol>,
+    /// The record that a symbol names, by symbol; [`NO_RECORD`] for another text.
+    records: Column<RecordId>,
     /// What came of each record; made when a policy first asks.
     links: Mutex<Arc<Links>>,
 }
@@ -29,7 +31,12 @@ impl RecordNames {
     pub fn push(&mut self, symbol: Symbol) {
         let id = RecordId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
-        self.records.insert(symbol, id);
+        while self.records.len() <= symbol.0 as usize {
+            self.records.push(NO_RECORD);
+        }
+        if let Some(record) = self.records.get_mut(symbol.0 as usize) {
+            *record = id;
+        }
     }
 
     /// Number of records named.
@@ -47,7 +54,7 @@ impl RecordNames {
     /// The record of that name.
     #[must_use]
     pub fn record(&self, symbol: Symbol) -> Option<RecordId> {
-        self.records.get(&symbol).copied()
+        self.records.get(symbol.0 as usize).copied().filter(|&record| record != NO_RECORD)
     }
 
     /// The name of a record.
@@ -113,7 +120,7 @@ type More = Result<ControlFlow<()>, Halt>;
 const MORE: More = Ok(ControlFlow::Continue(()));
 
 /// A column: free, or a record, or a name that no record has.
-type Column = Option<Option<RecordId>>;
+type Bound = Option<Option<RecordId>>;
 
 impl<'a> Join<'a> {
     pub(crate) fn lineage(
@@ -371,7 +378,7 @@ impl<'a> Join<'a> {
 
     /// The record that a bound column names. A term that reads what an earlier column of the same atom binds has no value
     /// yet: such a column is free, and only compared.
-    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Column, Halt> {
+    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Bound, Halt> {
         let Some(Pattern::Equal(term)) = patterns.get(column) else { return Ok(None) };
         let before = patterns.get(..column).unwrap_or(&[]);
         if before.iter().any(|earlier| matches!(earlier, Pattern::Bind(variable) if names(term, *variable))) {

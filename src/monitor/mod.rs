@@ -246,7 +246,7 @@ impl Monitor {
         let (call, mut judging) = self.split(number);
         let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
         if let Some(why) = &call.refused {
-            return Decision::fault(why.clone());
+            return Decision::fault(why.to_string());
         }
         let decision = judging.decide(&check_of(call)).into_iter().next();
         let decision = decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()));
@@ -332,7 +332,7 @@ impl Monitor {
             arguments: call.arguments.to_string(),
         };
         if let Some(why) = &call.refused {
-            return Proof::of_fault(subject, Decision::fault(why.clone()));
+            return Proof::of_fault(subject, Decision::fault(why.to_string()));
         }
         judging.explain(&check_of(call), &call.current, subject)
     }
@@ -350,7 +350,7 @@ impl Monitor {
 
 fn check_of(call: &ProposedCall) -> Check<'_> {
     // A person's answer is the newest thing that the judgement knows.
-    let time = call.approval.as_ref().map_or(call.time.as_str(), |approval| approval.time.as_str());
+    let time = call.approval.as_deref().map_or(call.time.as_str(), |approval| approval.time.as_str());
     let subject = Subject::Tool(&call.tool);
     Check {
         current: Current::Recorded(&call.current),
@@ -359,7 +359,7 @@ fn check_of(call: &ProposedCall) -> Check<'_> {
             metadata: &[],
             record: Some(call.record),
         }],
-        questions: vec![Question { subject, approval: call.approval.as_ref() }],
+        questions: vec![Question { subject, approval: call.approval.as_deref() }],
         clock: Some(time).filter(|time| !time.is_empty()),
     }
 }
@@ -369,7 +369,7 @@ fn check<'a>(graph: &'a Graph, request: &'a Request) -> Check<'a> {
         let call = own_call(graph, action, &request.current);
         let record = call.map(|call| call.record);
         // A person's answer to the very call counts for it, also where it is asked about by hand.
-        let approval = call.and_then(|call| call.approval.as_ref());
+        let approval = call.and_then(|call| call.approval.as_deref());
         let question = Question { subject: action.subject(), approval };
         (Asking { asked: action.asked(), metadata, record }, question)
     };
@@ -386,7 +386,7 @@ fn own_call<'a>(graph: &'a Graph, action: &Action, current: &[String]) -> Option
     let calls = graph.calls();
     let of = |record: RecordId| {
         let first = calls.partition_point(|call| call.record < record);
-        calls.get(first..).unwrap_or_default().iter().take_while(move |call| call.record == record)
+        calls.from(first).take_while(move |call| call.record == record)
     };
     let mut own =
         records.into_iter().flat_map(of).filter(|call| call.tool == *tool && call.arguments == *arguments);

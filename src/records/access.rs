@@ -28,7 +28,7 @@ impl Graph {
     ) -> Option<RecordId> {
         let call = self.calls.get(number.0 as usize)?;
         let event = Event {
-            id: call.event_id.to_string(),
+            id: self.event_id(call.record).to_owned(),
             author: call.agent.to_string(),
             invocation_id: invocation.to_owned(),
             time: call.time.to_string(),
@@ -141,7 +141,7 @@ mod tests {
         let read = graph.read_record(one, &state, Some(&value), "i").unwrap();
         assert!(graph.records().get(2).unwrap().contents().contains("unattributed"));
         graph.note_read(one, &state, Some(&value), read);
-        assert_eq!(&*graph.calls()[0].current, [RecordId(1), read]);
+        assert_eq!(&*graph.calls().get(0).unwrap().current, [RecordId(1), read]);
         graph.note_write(one, &state, Some(&json::parse("2").unwrap()), "i");
         let again = graph.read_record(one, &state, Some(&value), "i").unwrap();
         assert_ne!(again, read);

@@ -561,7 +561,7 @@ mod tests {
             assert_eq!((&*record.tools_json(), record.metadata().as_deref()), (tools, Some(metadata)));
         }
         assert_eq!(observed[1].calls, [CallNumber(0)]);
-        let call = &graph.calls()[0];
+        let call = graph.calls().get(0).unwrap();
         assert_eq!(*call.current, [RecordId(1), RecordId(2), RecordId(3)]);
         assert_eq!(call.arguments, r#"{"a":{"k.l":"é"},"b":1.50}"#);
         assert_eq!((at(&graph, 4).event().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));

@@ -162,8 +162,8 @@ impl Graph {
     /// The newest judged call of that id.
     #[must_use]
     pub fn call_named(&self, id: &str) -> Option<CallNumber> {
-        let newest = |call: &ProposedCall| call.call_id == id;
-        let number = self.calls.iter().rposition(newest)?;
+        let newest = self.calls.iter().rev().position(|call| call.call_id == id)?;
+        let number = self.calls.len().checked_sub(newest + 1)?;
         u32::try_from(number).ok().map(CallNumber)
     }
 
@@ -196,7 +196,7 @@ impl Graph {
     /// Notes a person's answer that counts for the call from now on. The row of `Confirmation` is the caller's to note.
     pub fn set_approval(&mut self, call: CallNumber, approval: Approval) {
         if let Some(call) = self.calls.get_mut(call.0 as usize) {
-            call.approval = Some(approval);
+            call.approval = Some(Box::new(approval));
         }
     }
 
@@ -263,7 +263,6 @@ impl Graph {
                 arguments: arguments.clone(),
                 agent: given.agent.as_str().into(),
                 current: Arc::from([record]),
-                event_id: given.event.as_ref().map_or_else(Text::new, |event| event.event_id.clone()),
                 time: given.event.as_ref().map_or_else(Text::new, |event| event.time.clone()),
                 refused: None,
                 approval: None,
@@ -296,7 +295,7 @@ impl Graph {
     }
 
     fn given_result(&mut self, record: RecordId, tool: &str, arguments: String) {
-        let open = self.calls.iter().enumerate().rev().find(|(i, call)| {
+        let open = (0..self.calls.len()).rev().zip(self.calls.iter().rev()).find(|(i, call)| {
             let number = u32::try_from(*i).map(CallNumber);
             let kept = number.ok().and_then(|number| self.book.numbered(number));
             call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
@@ -424,7 +423,7 @@ mod tests {
             graph.records().get(0).unwrap().tools_json(),
             r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#
         );
-        assert_eq!(*graph.calls()[0].current, [RecordId(0)]);
+        assert_eq!(*graph.calls().get(0).unwrap().current, [RecordId(0)]);
         assert_eq!(outcomes(&graph), (vec!["1 pay ok".to_owned()], vec![1], vec![1]));
         assert_eq!(graph.outcome(number), CallOutcome::Ok);
         assert!(matches!(graph.runs().last(), None | Some(crate::records::RunChange::Settled(_))));

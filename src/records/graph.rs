@@ -91,14 +91,12 @@ pub struct ProposedCall {
     pub agent: Text,
     /// The records of all parts of the event that holds the call, and its reads so far. Calls of one event share them.
     pub current: Arc<[RecordId]>,
-    /// Id of its event.
-    pub event_id: Text,
     /// Time of its event, RFC 3339; may be empty.
     pub time: Text,
     /// Why it is denied without asking a policy: no name, arguments that are no object, a malformed call.
-    pub refused: Option<String>,
+    pub refused: Option<Box<str>>,
     /// The answer of a person that counts for it now.
-    pub approval: Option<Approval>,
+    pub approval: Option<Box<Approval>>,
 }
 
 /// A person's answer to the request for approval of one call.

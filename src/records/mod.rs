@@ -40,6 +40,7 @@ pub use graph::{
 pub use noted::Facts;
 pub use rows::{Id, Record, Records};
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
@@ -86,7 +87,7 @@ pub struct Graph {
     /// Records by their ids.
     ids: Ids,
     facts: Noted,
-    calls: Vec<ProposedCall>,
+    calls: Column<ProposedCall>,
     /// All function calls, for pairing.
     book: Calls,
     requests: Requests,
@@ -189,8 +190,14 @@ impl Graph {
 
     /// The proposed calls, by [`CallNumber`].
     #[must_use]
-    pub fn calls(&self) -> &[ProposedCall] {
+    pub fn calls(&self) -> &Column<ProposedCall> {
         &self.calls
+    }
+
+    /// Id of the event that a record came from; empty where it has none.
+    #[must_use]
+    pub fn event_id(&self, record: RecordId) -> &str {
+        self.rows.event_id_of(record)
     }
 
     /// Notes that the call was allowed and runs: until its answer comes it is a `running` row of `ToolOutcome`.

@@ -105,9 +105,8 @@ impl Graph {
             arguments,
             agent: scene.event.author.as_str().into(),
             current: Arc::default(),
-            event_id: scene.event.id.as_str().into(),
             time: scene.event.time.as_str().into(),
-            refused: proposal.refused.clone(),
+            refused: proposal.refused.as_deref().map(Box::from),
             approval: None,
         });
         scene.observed.calls.push(number);
@@ -169,10 +168,10 @@ mod tests {
         ];
         for (line, arguments, refused) in rows {
             let (graph, _) = build(line);
-            let call = &graph.calls()[0];
+            let call = graph.calls().get(0).unwrap();
             assert_eq!((call.arguments.as_str(), call.refused.is_some()), (arguments, refused), "{line}");
         }
         let (graph, _) = build(rows[6].0);
-        assert!(graph.calls()[0].refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
+        assert!(graph.calls().get(0).unwrap().refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
     }
 }

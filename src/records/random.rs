@@ -149,7 +149,7 @@ fn sound(graph: &Graph) {
         }
     }
     assert_eq!(ok, results);
-    for call in graph.calls() {
+    for call in graph.calls().iter() {
         assert!(call.current.contains(&call.record));
     }
     assert!(!format!("{:?}", graph.warnings()).contains("\n"));

@@ -247,7 +247,7 @@ impl Graph {
             self.warnings.add("claimed_denial", text);
         }
         let approval =
-            call.number.and_then(|n| self.calls.get(n.0 as usize)).and_then(|c| c.approval.as_ref());
+            call.number.and_then(|n| self.calls.get(n.0 as usize)).and_then(|c| c.approval.as_deref());
         let ran = matches!(status, Status::Ok | Status::Ungated) && shown == Shows::Result;
         if ran && approval.is_some_and(|approval| !approval.confirmed) {
             let text = format!("call {id} to {tool} has a result although it was declined");
@@ -311,7 +311,7 @@ impl Graph {
         }
         let Some(call) = self.calls.get_mut(number.0 as usize) else { return };
         let time = scene.event.time.clone();
-        call.approval = Some(Approval { confirmed, scope: counted.scope, time });
+        call.approval = Some(Box::new(Approval { confirmed, scope: counted.scope, time }));
         let call_id = Text::from(call.call_id.as_str());
         if !confirmed {
             let declined = (call.tool.as_str().into(), call.arguments.as_str().into());
@@ -521,7 +521,7 @@ mod tests {
 
     /// What counts for the first call: yes, no, or nothing.
     fn approval(graph: &Graph) -> Option<bool> {
-        graph.calls()[0].approval.as_ref().map(|approval| approval.confirmed)
+        graph.calls().get(0).unwrap().approval.as_ref().map(|approval| approval.confirmed)
     }
 
     #[test]
@@ -530,7 +530,10 @@ mod tests {
         let (graph, observed) = build(&lines);
         assert_eq!(observed[3].answered, [CallNumber(0)]);
         assert_eq!(approval(&graph), Some(true));
-        assert_eq!(graph.calls()[0].approval.as_ref().map(|a| &a.scope), Some(&ApprovalScope::All));
+        assert_eq!(
+            graph.calls().get(0).unwrap().approval.as_ref().map(|a| &a.scope),
+            Some(&ApprovalScope::All)
+        );
         assert_eq!(assumed(&graph), ["approval_scope_unknown"]);
         let fact = graph.facts().iter().last();
         assert_eq!(
@@ -621,7 +624,7 @@ mod tests {
         let waits =
             WAITS.replace(r#""hint":"sure?""#, r#""hint":"sure?","payload":{"gatelog":{"rules":["a","b"]}}"#);
         let (graph, _) = build(&[CALL, &asked(), &waits, YES].concat());
-        let scope = graph.calls()[0].approval.as_ref().map(|approval| approval.scope.clone());
+        let scope = graph.calls().get(0).unwrap().approval.as_ref().map(|approval| approval.scope.clone());
         assert_eq!(scope, Some(ApprovalScope::Rules(vec!["a".to_owned(), "b".to_owned()])));
         assert!(assumed(&graph).is_empty());
     }

@@ -17,6 +17,7 @@ use crate::records::metadata;
 use crate::records::metadata::Field;
 use crate::records::visible::Name;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::ops::Deref;
 
 /// What the metadata of a record follows from.
@@ -38,15 +39,27 @@ pub(crate) enum Form {
 
 /// Where a record came from, by its number in the session. Records of one event share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct OriginId(u32);
+pub(crate) struct OriginId(NonZeroU32);
+
+impl OriginId {
+    // Numbers begin at 1, so that none takes no room of its own.
+    fn at(place: usize) -> Self {
+        // A session of more events than a `u32` counts does not fit into memory.
+        Self(NonZeroU32::MIN.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)))
+    }
+
+    fn place(self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Origin {
     invocation: Name,
     author: Name,
     branch: Name,
-    /// Number of the event in its file.
-    number: Option<u32>,
+    /// Number of the event in its file, from 1.
+    number: Option<NonZeroU32>,
     time: Packed,
 }
 
@@ -144,17 +157,16 @@ impl Rows {
         [invocation, author, branch]: [Name; 3],
         (id, time, number): (&str, &str, Option<usize>),
     ) -> OriginId {
-        // A session of more events than a `u32` counts does not fit into memory.
-        let own = u32::try_from(self.origins.len()).unwrap_or(u32::MAX);
+        let own = OriginId::at(self.origins.len());
         let packed = Packed::of(time);
         if packed.is_none() && !time.is_empty() {
-            self.times.push(own, time);
+            self.times.push(own.place(), time);
         }
-        let number = number.and_then(|number| u32::try_from(number).ok());
+        let number = number.and_then(|number| NonZeroU32::new(u32::try_from(number).ok()?.checked_add(1)?));
         let time = packed.unwrap_or_default();
         self.origins.push(Origin { invocation, author, branch, number, time });
         self.event_ids.push(id);
-        OriginId(own)
+        own
     }
 
     pub(crate) fn push(&mut self, kept: &Kept<'_>, by_hand: Option<&ByHand<'_>>) {
@@ -182,15 +194,20 @@ impl Rows {
 
     /// The time of an event, RFC 3339; may be empty.
     pub(crate) fn time(&self, origin: OriginId) -> Text {
-        let packed = self.origins.get(origin.0 as usize).map(|row| row.time).unwrap_or_default();
+        let packed = self.origins.get(origin.place() as usize).map(|row| row.time).unwrap_or_default();
         match packed.text() {
             Some(text) => text,
-            None => self.times.get(origin.0).unwrap_or_default().into(),
+            None => self.times.get(origin.place()).unwrap_or_default().into(),
         }
     }
 
-    pub(crate) fn event_id(&self, origin: OriginId) -> &str {
-        self.event_ids.get(origin.0 as usize)
+    pub(crate) fn event_id_of(&self, record: RecordId) -> &str {
+        let origin = self.rows.get(record.0 as usize).and_then(|row| row.origin);
+        origin.map_or("", |origin| self.event_id(origin))
+    }
+
+    fn event_id(&self, origin: OriginId) -> &str {
+        self.event_ids.get(origin.place() as usize)
     }
 
     fn hand(&self, record: RecordId) -> Option<&Hand> {
@@ -198,7 +215,7 @@ impl Rows {
     }
 
     fn origin(&self, origin: Option<OriginId>) -> Option<&Origin> {
-        self.origins.get(origin?.0 as usize)
+        self.origins.get(origin?.place() as usize)
     }
 }
 
@@ -343,14 +360,14 @@ impl<'g> Record<'g> {
             branch: self.name(Some(origin.branch)).into(),
             seq,
             time: rows.time(id),
-            number: origin.number.map(|number| number as usize),
+            number: origin.number.map(|number| number.get() as usize - 1),
         })
     }
 
     /// Number of its event in its file, from 0, where that is known.
     #[must_use]
     pub fn event_number(&self) -> Option<usize> {
-        self.graph.rows.origin(self.row.origin)?.number.map(|number| number as usize)
+        self.graph.rows.origin(self.row.origin)?.number.map(|number| number.get() as usize - 1)
     }
 
     fn name(&self, name: Option<Name>) -> &'g str {

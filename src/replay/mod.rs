@@ -193,7 +193,7 @@ fn row(graph: &Graph, number: CallNumber, decision: Decision, asked: bool) -> Op
     let call = graph.calls().get(number.0 as usize)?;
     Some(CallReport {
         seq: Some(call.record.0),
-        event_id: call.event_id.to_string(),
+        event_id: graph.event_id(call.record).to_owned(),
         call_id: call.call_id.to_string(),
         agent: call.agent.to_string(),
         tool: call.tool.to_string(),

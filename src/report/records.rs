@@ -83,7 +83,7 @@ struct Known {
 /// The same for each record, in their order.
 fn known(graph: &Graph) -> Vec<Known> {
     let mut all = vec![Known::default(); graph.records().len()];
-    for (number, call) in (0_u32..).zip(graph.calls()) {
+    for (number, call) in (0_u32..).zip(graph.calls().iter()) {
         if let Some(known) = all.get_mut(call.record.0 as usize) {
             known.call = Some([&call.call_id, &call.tool, &call.arguments].map(Clone::clone));
             known.outcome = Some(graph.outcome(crate::records::CallNumber(number)).name());

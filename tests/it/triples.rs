@@ -390,7 +390,7 @@ impl Case {
         let observed = self.monitor.observe(&event).unwrap();
         self.done.push(Done::Event(Box::new(event)));
         for number in observed.calls {
-            let call = self.monitor.graph().calls()[number.0 as usize].clone();
+            let call = self.monitor.graph().calls().get(number.0 as usize).unwrap().clone();
             let facts = self.facts_of_call(&call);
             let ours = self.monitor.judge_call(number);
             let theirs = self.fresh().judge_call(number);
@@ -580,7 +580,7 @@ impl Case {
             };
         }
         for call in running {
-            let call = &graph.calls()[call.0 as usize];
+            let call = graph.calls().get(call.0 as usize).unwrap();
             let texts = [&call.call_id, &call.tool, &call.arguments].map(|text| text.as_str());
             let [call_id, tool, arguments] = texts;
             self.add(facts, "ToolOutcome", row(call.record, &[call_id, tool, arguments, "running"]));
