@@ -1,9 +1,9 @@
 //! The relations that the lineage of a session answers: `Edge`, `EdgeData`, `CurrentDepends`, `ReachableFrom`.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::column::Column;
 use crate::engine::join::{Found, Join, Run, Sink};
 use crate::engine::links::Links;
 use crate::engine::meter::Halt;
@@ -19,9 +19,13 @@ const NO_RECORD: RecordId = RecordId(u32::MAX);
 /// Ids of records as texts, both ways.
 #[derive(Debug, Default)]
 pub struct RecordNames {
-    symbols: Column<Symbol>,
+    symbols: Vec<Symbol>,
+    /// The symbol that `records` begins with: that of the first record.
+    first: u32,
     /// The record that a symbol names, by symbol; [`NO_RECORD`] for another text.
-    records: Column<RecordId>,
+    records: Vec<RecordId>,
+    /// Records whose names were texts before the first record came.
+    early: BTreeMap<Symbol, RecordId>,
     /// What came of each record; made when a policy first asks.
     links: Mutex<Arc<Links>>,
 }
@@ -31,10 +35,16 @@ impl RecordNames {
     pub fn push(&mut self, symbol: Symbol) {
         let id = RecordId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
-        while self.records.len() <= symbol.0 as usize {
-            self.records.push(NO_RECORD);
+        if self.records.is_empty() {
+            self.first = symbol.0;
         }
-        if let Some(record) = self.records.get_mut(symbol.0 as usize) {
+        let Some(at) = symbol.0.checked_sub(self.first) else {
+            self.early.insert(symbol, id);
+            return;
+        };
+        let at = at as usize;
+        self.records.resize(self.records.len().max(at + 1), NO_RECORD);
+        if let Some(record) = self.records.get_mut(at) {
             *record = id;
         }
     }
@@ -54,7 +64,10 @@ impl RecordNames {
     /// The record of that name.
     #[must_use]
     pub fn record(&self, symbol: Symbol) -> Option<RecordId> {
-        self.records.get(symbol.0 as usize).copied().filter(|&record| record != NO_RECORD)
+        match symbol.0.checked_sub(self.first) {
+            Some(at) => self.records.get(at as usize).copied().filter(|&record| record != NO_RECORD),
+            None => self.early.get(&symbol).copied(),
+        }
     }
 
     /// The name of a record.
