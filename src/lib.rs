@@ -6,6 +6,7 @@
 pub mod source;
 pub mod json;
 pub mod yaml;
+pub mod column;
 pub mod value;
 pub mod lineage;
 

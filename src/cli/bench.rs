@@ -201,8 +201,8 @@ fn look(
             let slow = Slow {
                 source: source.to_owned(),
                 seq: made.record.0,
-                call_id: made.call_id.clone(),
-                tool: made.tool.clone(),
+                call_id: made.call_id.to_string(),
+                tool: made.tool.to_string(),
                 time: *time,
                 cost: cost::rows(policy.program(), &costs.take()),
             };

@@ -58,7 +58,7 @@ impl<T> Candidates<T> {
         take: &mut dyn FnMut(&mut Monitor, CallNumber) -> T,
     ) {
         let Some(made) = monitor.graph().calls().get(call.0 as usize) else { return };
-        let id = made.call_id.clone();
+        let id = made.call_id.to_string();
         if name.names(made) {
             self.exact.push((call, take(monitor, call)));
         } else if name.begins(&id) {

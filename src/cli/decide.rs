@@ -107,11 +107,11 @@ fn by_hand(monitor: &mut Monitor, given: &GivenRequest, current: Vec<String>) ->
 /// ancestors, and what it was computed from would be missed.
 fn known(monitor: &Monitor, id: &str) -> Result<String, FileError> {
     let records = monitor.graph().records();
-    let found: Vec<_> = records.iter().filter(|record| record.id.starts_with(id)).collect();
-    let exact = found.iter().find(|record| record.id == id);
+    let found: Vec<_> = records.iter().filter(|record| record.id().starts_with(id)).collect();
+    let exact = found.iter().find(|record| *record.id() == *id);
     match (exact, found.as_slice()) {
-        (Some(record), _) => Ok(record.id.to_string()),
-        (None, [record]) if id.len() >= 8 => Ok(record.id.to_string()),
+        (Some(record), _) => Ok(record.id().to_string()),
+        (None, [record]) if id.len() >= 8 => Ok(record.id().to_string()),
         (None, _) => Err(fault(format!("`current` names `{id}`, which is no record of the session"))),
     }
 }
@@ -146,7 +146,7 @@ fn as_next(
     let part = part(PartKind::Text(text));
     monitor.observe(&next_event(recording, given, vec![part])).map_err(stop)?;
     let records = monitor.graph().records();
-    let current: Vec<_> = records.iter().skip(before).map(|record| record.id.to_string()).collect();
+    let current: Vec<_> = records.iter().skip(before).map(|record| record.id().to_string()).collect();
     if current.is_empty() {
         return Err(fault("the actions have no place in the session".to_owned()));
     }

@@ -11,6 +11,7 @@ use crate::cli::exit::Exit;
 use crate::cli::policy::{self, Audience};
 use crate::cli::recordings;
 use crate::cli::settings::settings;
+use crate::column::Column;
 use crate::decision::Verdict;
 use crate::explain::Proof;
 use crate::monitor::{Monitor, Policy, Settings};
@@ -193,7 +194,7 @@ fn chosen(
 /// Calls that are named beside the one that is explained.
 const OTHERS: usize = 8;
 
-fn others(refused: &[CallNumber], calls: &[crate::records::ProposedCall]) -> String {
+fn others(refused: &[CallNumber], calls: &Column<crate::records::ProposedCall>) -> String {
     let before = refused.split_last().map_or(&[][..], |(_, before)| before);
     if before.is_empty() {
         return String::new();

@@ -1,9 +1,8 @@
 //! The relations that the lineage of a session answers: `Edge`, `EdgeData`, `CurrentDepends`, `ReachableFrom`.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-
-use hashbrown::HashMap;
 
 use crate::engine::join::{Found, Join, Run, Sink};
 use crate::engine::links::Links;
@@ -14,12 +13,19 @@ use crate::lineage::{Lineage, RecordId, Runs};
 use crate::program::{LineageRelation, RelationId, Term, VariableId};
 use crate::value::{ConstructorId, Symbol, Word};
 
+/// Stands where a symbol names no record.
+const NO_RECORD: RecordId = RecordId(u32::MAX);
+
 /// Ids of records as texts, both ways.
 #[derive(Debug, Default)]
 pub struct RecordNames {
     symbols: Vec<Symbol>,
-    // Probed, never walked.
-    records: HashMap<Symbol, RecordId, foldhash::fast::RandomState>,
+    /// The symbol that `records` begins with: that of the first record.
+    first: u32,
+    /// The record that a symbol names, by symbol; [`NO_RECORD`] for another text.
+    records: Vec<RecordId>,
+    /// Records whose names were texts before the first record came.
+    early: BTreeMap<Symbol, RecordId>,
     /// What came of each record; made when a policy first asks.
     links: Mutex<Arc<Links>>,
 }
@@ -29,7 +35,18 @@ impl RecordNames {
     pub fn push(&mut self, symbol: Symbol) {
         let id = RecordId(u32::try_from(self.symbols.len()).unwrap_or(u32::MAX));
         self.symbols.push(symbol);
-        self.records.insert(symbol, id);
+        if self.records.is_empty() {
+            self.first = symbol.0;
+        }
+        let Some(at) = symbol.0.checked_sub(self.first) else {
+            self.early.insert(symbol, id);
+            return;
+        };
+        let at = at as usize;
+        self.records.resize(self.records.len().max(at + 1), NO_RECORD);
+        if let Some(record) = self.records.get_mut(at) {
+            *record = id;
+        }
     }
 
     /// Number of records named.
@@ -47,7 +64,10 @@ impl RecordNames {
     /// The record of that name.
     #[must_use]
     pub fn record(&self, symbol: Symbol) -> Option<RecordId> {
-        self.records.get(&symbol).copied()
+        match symbol.0.checked_sub(self.first) {
+            Some(at) => self.records.get(at as usize).copied().filter(|&record| record != NO_RECORD),
+            None => self.early.get(&symbol).copied(),
+        }
     }
 
     /// The name of a record.
@@ -113,7 +133,7 @@ type More = Result<ControlFlow<()>, Halt>;
 const MORE: More = Ok(ControlFlow::Continue(()));
 
 /// A column: free, or a record, or a name that no record has.
-type Column = Option<Option<RecordId>>;
+type Bound = Option<Option<RecordId>>;
 
 impl<'a> Join<'a> {
     pub(crate) fn lineage(
@@ -371,7 +391,7 @@ impl<'a> Join<'a> {
 
     /// The record that a bound column names. A term that reads what an earlier column of the same atom binds has no value
     /// yet: such a column is free, and only compared.
-    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Column, Halt> {
+    fn bound(&mut self, patterns: &[Pattern], column: usize) -> Result<Bound, Halt> {
         let Some(Pattern::Equal(term)) = patterns.get(column) else { return Ok(None) };
         let before = patterns.get(..column).unwrap_or(&[]);
         if before.iter().any(|earlier| matches!(earlier, Pattern::Bind(variable) if names(term, *variable))) {

@@ -315,7 +315,7 @@ impl Engine {
         for tuple in self.current.iter().flat_map(|&current| database.tuples(current)) {
             let record = tuple.first().and_then(|word| database.names.record(word.as_symbol()));
             if let Some(record) = record {
-                depends.union(lineage.ancestors(record));
+                depends.union(&lineage.ancestors(record).to_runs());
             }
         }
         database.depends = depends;

@@ -411,20 +411,20 @@ impl Builder<'_, '_> {
 
     fn mention(&mut self, id: RecordId) -> Option<Mention> {
         let record = self.asked.graph.records().get(id.0 as usize)?;
-        let tool = if record.kind == RecordKind::Response { self.tool_of(id) } else { String::new() };
-        let says = match record.kind {
-            RecordKind::Call => &record.tools_json,
-            _ if record.contents.is_empty() => record.metadata.as_deref().unwrap_or(""),
-            _ => &record.contents,
+        let tool = if record.kind() == RecordKind::Response { self.tool_of(id) } else { String::new() };
+        let says = match record.kind() {
+            RecordKind::Call => record.tools_json(),
+            _ if record.contents().is_empty() => record.metadata().unwrap_or_default(),
+            _ => record.contents().into(),
         };
         Some(Mention {
             record: id,
-            id: record.id.to_string(),
-            event: record.event.as_ref().and_then(|event| event.number),
-            agent: record.agent.to_string(),
-            kind: record.kind,
+            id: record.id().to_string(),
+            event: record.event_number(),
+            agent: record.agent().to_owned(),
+            kind: record.kind(),
             tool,
-            excerpt: visible(says, LONGEST),
+            excerpt: visible(&says, LONGEST),
         })
     }
 

@@ -100,13 +100,13 @@ pub fn project(
             project_record(schema, (number, record), &mut target);
         }
         for fact in graph.facts().iter().take(projected.facts) {
-            project_fact(schema, fact, &mut target);
+            project_fact(schema, &fact, &mut target);
         }
         run(schema, graph, &mut target, changed(graph, 0..projected.runs).0);
     }
     let mut target = Target { database, filled: &projected.filled };
     for (number, record) in graph.records().iter().enumerate().skip(projected.records) {
-        let symbol = target.database.pool.symbol(&record.id);
+        let symbol = target.database.pool.symbol(&record.id());
         target.database.names.push(symbol);
         project_record(schema, (number, record), &mut target);
     }
@@ -118,8 +118,8 @@ pub fn project(
             settled.iter().filter_map(|&run| running(graph, target.database, run)).collect();
         target.database.remove(schema.tool_outcome, settled.iter().map(<[Word; 5]>::as_slice));
     }
-    for fact in graph.facts().iter().skip(projected.facts) {
-        project_fact(schema, fact, &mut target);
+    for fact in graph.facts().from(projected.facts) {
+        project_fact(schema, &fact, &mut target);
     }
     projected.facts = graph.facts().len();
     run(schema, graph, &mut target, started);
@@ -181,27 +181,29 @@ fn running(graph: &Graph, database: &mut Database, run: Run) -> Option<[Word; 5]
     Some([id, call_id, tool, arguments, status])
 }
 
-fn project_record(schema: &Schema, (number, record): (usize, &Record), target: &mut Target<'_>) {
+fn project_record(schema: &Schema, (number, record): (usize, Record<'_>), target: &mut Target<'_>) {
     let number = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
     if target.takes(schema.sent_message)
         && let Some(id) = name(target.database, number)
     {
         let message = Message {
-            contents: &record.contents,
-            tools_json: &record.tools_json,
-            agent: &record.agent,
-            role: record.role,
-            entity: &record.entity,
-            principal: &record.principal,
+            contents: record.contents(),
+            tools_json: &record.tools_json(),
+            agent: record.agent(),
+            role: record.role(),
+            entity: record.entity(),
+            principal: record.principal(),
         };
         let message = message.word(schema, target.database);
         target.database.insert(schema.sent_message, &[id, message]);
     }
-    if let Some(metadata) = &record.metadata {
-        target.insert(schema.message_metadata, number, [metadata]);
+    if target.takes(schema.message_metadata)
+        && let Some(metadata) = record.metadata()
+    {
+        target.insert(schema.message_metadata, number, [&metadata]);
     }
     if target.takes(schema.record_event)
-        && let (Some(event), Some(id)) = (&record.event, name(target.database, number))
+        && let (Some(event), Some(id)) = (record.event(), name(target.database, number))
     {
         let [event_id, invocation, author, branch, time] =
             [&event.event_id, &event.invocation_id, &event.author, &event.branch, &event.time]

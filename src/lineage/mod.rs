@@ -5,9 +5,14 @@
 //! record numbers, shared by all records of one context, and with the sets that they grew from. Never: holds one edge per pair.
 
 mod runs;
+mod set;
 
 pub use runs::Runs;
+pub use set::Set;
 
+use crate::column::Column;
+use crate::lineage::set::Kept;
+use crate::lineage::set::Sets;
 use std::collections::BTreeMap;
 
 /// A record by its number in the session, from 0 in the order of arrival.
@@ -38,19 +43,31 @@ struct Context {
     /// The first and the last record that were computed from it; [`NOBODY`] where none was.
     users: (RecordId, RecordId),
     /// The records of the context itself.
-    members: Runs,
+    members: Kept,
     /// The members and all that they were computed from: with a record, always all of its ancestors.
-    ancestors: Runs,
+    ancestors: Kept,
 }
+
+/// The empty context.
+const EMPTY: Context = Context {
+    parent: ContextId::EMPTY,
+    end: 0,
+    len: 0,
+    users: (NOBODY, NOBODY),
+    members: Kept::EMPTY,
+    ancestors: Kept::EMPTY,
+};
 
 /// The contexts and inputs of one session.
 // Invariant: every record number in a context is below the number of the record that the context was made for.
 #[derive(Debug, Clone)]
 pub struct Lineage {
-    contexts: Vec<Context>,
+    contexts: Column<Context>,
+    /// The sets of contexts that are more than one run.
+    sets: Sets,
     /// The records that contexts add to their parents, context after context.
     appended: Vec<RecordId>,
-    inputs: Vec<ContextId>,
+    inputs: Column<ContextId>,
     /// What was stated about the edge (destination, source) in place of what its place in the context says.
     stated: BTreeMap<(RecordId, RecordId), Option<Position>>,
 }
@@ -66,10 +83,15 @@ pub struct Position {
 
 impl Default for Lineage {
     fn default() -> Self {
-        let (members, ancestors) = (Runs::default(), Runs::default());
-        let empty =
-            Context { parent: ContextId::EMPTY, end: 0, len: 0, users: (NOBODY, NOBODY), members, ancestors };
-        Self { contexts: vec![empty], appended: Vec::new(), inputs: Vec::new(), stated: BTreeMap::new() }
+        let mut contexts = Column::default();
+        contexts.push(EMPTY);
+        Self {
+            contexts,
+            sets: Sets::default(),
+            appended: Vec::new(),
+            inputs: Column::default(),
+            stated: BTreeMap::new(),
+        }
     }
 }
 
@@ -94,7 +116,9 @@ impl Lineage {
             return parent;
         }
         let base = self.context(parent);
-        let (mut members, mut ancestors, mut len) = (base.members.clone(), base.ancestors.clone(), base.len);
+        let mut len = base.len;
+        let (mut members, mut ancestors) =
+            (self.sets.set(&base.members).to_runs(), self.sets.set(&base.ancestors).to_runs());
         let start = self.appended.len();
         for &record in records {
             if !members.contains(record) && (record.0 as usize) < self.inputs.len() {
@@ -117,6 +141,7 @@ impl Lineage {
         let end = u32::try_from(self.appended.len()).unwrap_or(u32::MAX);
         let id = ContextId(u32::try_from(self.contexts.len()).unwrap_or(u32::MAX));
         let users = (NOBODY, NOBODY);
+        let (members, ancestors) = (self.sets.keep(members), self.sets.keep(ancestors));
         self.contexts.push(Context { parent, end, len, users, members, ancestors });
         id
     }
@@ -137,7 +162,7 @@ impl Lineage {
             let appended = self.appended(id);
             steps += 1 + appended.len();
             if steps > MAX_WALK {
-                set.union(&self.context(context).ancestors);
+                set.union(&self.closure(context).to_runs());
                 return;
             }
             open.push(here.parent);
@@ -248,25 +273,24 @@ impl Lineage {
 
     /// The records of a context as a set.
     #[must_use]
-    pub fn member_set(&self, context: ContextId) -> &Runs {
-        &self.context(context).members
+    pub fn member_set(&self, context: ContextId) -> Set<'_> {
+        self.sets.set(&self.context(context).members)
     }
 
     /// The records of a context and all that they were computed from.
     #[must_use]
-    pub fn closure(&self, context: ContextId) -> &Runs {
-        &self.context(context).ancestors
+    pub fn closure(&self, context: ContextId) -> Set<'_> {
+        self.sets.set(&self.context(context).ancestors)
     }
 
     /// All proper ancestors of a record.
     #[must_use]
-    pub fn ancestors(&self, record: RecordId) -> &Runs {
+    pub fn ancestors(&self, record: RecordId) -> Set<'_> {
         self.closure(self.inputs(record))
     }
 
     fn context(&self, id: ContextId) -> &Context {
-        // The empty context is always there.
-        self.contexts.get(id.0 as usize).unwrap_or(&self.contexts[0])
+        self.contexts.get(id.0 as usize).unwrap_or(&EMPTY)
     }
 }
 

@@ -100,6 +100,20 @@ impl Runs {
         self.older.as_ref().map_or(0, |chunk| chunk.all_records) + length(&self.recent)
     }
 
+    /// The one run of the set, where it has but one.
+    pub(crate) fn single(&self) -> Option<(u32, u32)> {
+        match (&self.older, self.recent.as_slice()) {
+            (None, &[run]) if run.0 < u32::MAX => Some(run),
+            _ => None,
+        }
+    }
+
+    /// The set of one run; empty where it ends where it begins.
+    pub(crate) fn of_run(first: u32, end: u32) -> Self {
+        let recent = (first < end).then_some((first, end)).into_iter().collect();
+        Self { older: None, recent }
+    }
+
     /// Whether the set holds nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

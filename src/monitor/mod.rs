@@ -266,7 +266,7 @@ impl Monitor {
         let (call, mut judging) = self.split(number);
         let Some(call) = call else { return Decision::fault("no such call".to_owned()) };
         if let Some(why) = &call.refused {
-            return Decision::fault(why.clone());
+            return Decision::fault(why.to_string());
         }
         let decision = judging.decide(&check_of(call)).into_iter().next();
         decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
@@ -353,13 +353,13 @@ impl Monitor {
         };
         let subject = explain::Subject {
             seq: call.record.0,
-            call_id: call.call_id.clone(),
-            agent: call.agent.clone(),
-            tool: call.tool.clone(),
-            arguments: call.arguments.clone(),
+            call_id: call.call_id.to_string(),
+            agent: call.agent.to_string(),
+            tool: call.tool.to_string(),
+            arguments: call.arguments.to_string(),
         };
         if let Some(why) = &call.refused {
-            return Proof::of_fault(subject, Decision::fault(why.clone()));
+            return Proof::of_fault(subject, Decision::fault(why.to_string()));
         }
         judging.explain(&check_of(call), &call.current, subject)
     }
@@ -400,7 +400,7 @@ fn check_of_gated<'a>(call: &'a GatedCall<'_>) -> Check<'a> {
 
 fn check_of(call: &ProposedCall) -> Check<'_> {
     // A person's answer is the newest thing that the judgement knows.
-    let time = call.approval.as_ref().map_or(&call.time, |approval| &approval.time);
+    let time = call.approval.as_deref().map_or(call.time.as_str(), |approval| approval.time.as_str());
     let subject = Subject::Tool(&call.tool);
     Check {
         current: Current::Recorded(&call.current),
@@ -409,8 +409,8 @@ fn check_of(call: &ProposedCall) -> Check<'_> {
             metadata: &[],
             record: Some(call.record),
         }],
-        questions: vec![Question { subject, approval: call.approval.as_ref() }],
-        clock: Some(time.as_str()).filter(|time| !time.is_empty()),
+        questions: vec![Question { subject, approval: call.approval.as_deref() }],
+        clock: Some(time).filter(|time| !time.is_empty()),
     }
 }
 
@@ -419,7 +419,7 @@ fn check<'a>(graph: &'a Graph, request: &'a Request) -> Check<'a> {
         let call = own_call(graph, action, &request.current);
         let record = call.map(|call| call.record);
         // A person's answer to the very call counts for it, also where it is asked about by hand.
-        let approval = call.and_then(|call| call.approval.as_ref());
+        let approval = call.and_then(|call| call.approval.as_deref());
         let question = Question { subject: action.subject(), approval };
         (Asking { asked: action.asked(), metadata, record }, question)
     };
@@ -436,7 +436,7 @@ fn own_call<'a>(graph: &'a Graph, action: &Action, current: &[String]) -> Option
     let calls = graph.calls();
     let of = |record: RecordId| {
         let first = calls.partition_point(|call| call.record < record);
-        calls.get(first..).unwrap_or_default().iter().take_while(move |call| call.record == record)
+        calls.from(first).take_while(move |call| call.record == record)
     };
     let mut own =
         records.into_iter().flat_map(of).filter(|call| call.tool == *tool && call.arguments == *arguments);

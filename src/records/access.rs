@@ -28,10 +28,10 @@ impl Graph {
     ) -> Option<RecordId> {
         let call = self.calls.get(number.0 as usize)?;
         let event = Event {
-            id: call.event_id.clone(),
-            author: call.agent.clone(),
+            id: self.event_id(call.record).to_owned(),
+            author: call.agent.to_string(),
             invocation_id: invocation.to_owned(),
-            time: call.time.clone(),
+            time: call.time.to_string(),
             ..Event::default()
         };
         let slot = self.slot_of(resource, invocation);
@@ -139,9 +139,9 @@ mod tests {
         let value = json::parse("1").unwrap();
         graph.note_check(one, "t", crate::records::live::Gating::Allowed, "{}");
         let read = graph.read_record(one, &state, Some(&value), "i").unwrap();
-        assert!(graph.records()[2].contents.contains("unattributed"));
+        assert!(graph.records().get(2).unwrap().contents().contains("unattributed"));
         graph.note_read(one, &state, Some(&value), read);
-        assert_eq!(&*graph.calls()[0].current, [RecordId(1), read]);
+        assert_eq!(&*graph.calls().get(0).unwrap().current, [RecordId(1), read]);
         graph.note_write(one, &state, Some(&json::parse("2").unwrap()), "i");
         let again = graph.read_record(one, &state, Some(&value), "i").unwrap();
         assert_ne!(again, read);

@@ -151,7 +151,7 @@ pub(crate) fn graph(source: &str) -> (Graph, Vec<Observed>) {
 }
 
 /// The record of the part at this place among all parts of the session (records without a part count).
-pub(crate) fn at(graph: &Graph, number: u32) -> &Record {
+pub(crate) fn at(graph: &Graph, number: u32) -> Record<'_> {
     graph.records().get(number as usize).unwrap()
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn inputs(graph: &Graph, number: u32) -> Vec<u32> {
 /// Rows of `ToolOutcome` as `record status`, and the records of `ToolResult` and `ToolOutput`.
 pub(crate) fn outcomes(graph: &Graph) -> (Vec<String>, Vec<u32>, Vec<u32>) {
     let (mut outcomes, mut results, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolOutcome { record, status, tool, .. } => {
                 outcomes.push(format!("{} {tool} {}", record.0, status.name()));
             }

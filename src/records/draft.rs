@@ -19,6 +19,7 @@ use crate::records::metadata::Field;
 use crate::records::metadata::Unencodable;
 use crate::records::notices::quoted;
 use crate::records::outside;
+use crate::records::rows::Form;
 use crate::records::secret::redacted;
 use crate::records::secret::without_credentials;
 use std::borrow::Cow;
@@ -35,6 +36,8 @@ pub(crate) struct Draft<'e> {
     pub(crate) contents: Text,
     pub(crate) tools_json: Text,
     pub(crate) metadata: Option<Text>,
+    /// What the metadata follows from.
+    pub(crate) form: Form,
     pub(crate) source: Source<'e>,
 }
 
@@ -122,6 +125,9 @@ pub(crate) fn drafts<'e>(event: &'e Event, recorded: Recorded<'_>) -> Result<Vec
         for part in &compaction.parts {
             let mut draft = recordable(event, part, all.len(), recorded)?;
             (draft.kind, draft.source) = (RecordKind::Summary, Source::Summary);
+            if !matches!(draft.form, Form::Words | Form::Thought) {
+                draft.form = Form::Kept;
+            }
             all.push(draft);
         }
     }
@@ -215,31 +221,37 @@ fn of_kind<'e>(
     is_secret: bool,
 ) -> Result<Draft<'e>, Unencodable> {
     let mut fields: Vec<(&str, Field<'_>)> = own;
-    match &part.kind {
+    let is_bare = inside.is_empty() && fields.len() == usize::from(part.thought);
+    let mut draft = match &part.kind {
         PartKind::Text(text) => {
             fields.push(("text", Field::Text(text)));
             let kind = if part.thought { RecordKind::Thought } else { RecordKind::Text };
-            plain(kind, place, text.as_str().into(), fields, Source::Words)
+            Draft {
+                form: if part.thought { Form::Thought } else { Form::Words },
+                ..plain(kind, place, text.as_str().into(), fields, Source::Words)?
+            }
         }
         PartKind::Empty => {
             let kind = if part.further.is_empty() { RecordKind::Signature } else { RecordKind::Data };
-            plain(kind, place, Text::new(), fields, Source::Words)
+            plain(kind, place, Text::new(), fields, Source::Words)?
         }
-        PartKind::Code => plain(RecordKind::Code, place, Text::new(), fields, Source::Ungated(Ungated::Code)),
+        PartKind::Code => {
+            plain(RecordKind::Code, place, Text::new(), fields, Source::Ungated(Ungated::Code))?
+        }
         PartKind::CodeResult { output } => {
             let source = Source::Ungated(Ungated::CodeResult);
-            plain(RecordKind::CodeResult, place, output.as_str().into(), fields, source)
+            plain(RecordKind::CodeResult, place, output.as_str().into(), fields, source)?
         }
         PartKind::ServerCall { id, tool, arguments } => {
             let arguments = arguments
                 .as_ref()
                 .map_or_else(|| "{}".into(), |json| without_credentials(json).ordinary().into());
             let source = Source::Ungated(Ungated::Call { id, tool, arguments });
-            plain(RecordKind::ServerCall, place, Text::new(), fields, source)
+            plain(RecordKind::ServerCall, place, Text::new(), fields, source)?
         }
         PartKind::ServerAnswer { id, tool } => {
             let source = Source::Ungated(Ungated::Answer { id, tool });
-            plain(RecordKind::ServerAnswer, place, Text::new(), fields, source)
+            plain(RecordKind::ServerAnswer, place, Text::new(), fields, source)?
         }
         PartKind::Call { id, name, arguments } => {
             let in_pieces =
@@ -249,7 +261,7 @@ fn of_kind<'e>(
                 let why = "its arguments come in pieces, and what they add up to is not known";
                 proposal.refused.get_or_insert_with(|| why.to_owned());
             }
-            Ok(draft)
+            draft
         }
         PartKind::Response { id, name, response } => {
             // What a person sends may be a credential even where nothing says which request it answers.
@@ -261,9 +273,13 @@ fn of_kind<'e>(
             if let Source::Answer(answer) = &mut draft.source {
                 answer.continues = continues(part);
             }
-            Ok(draft)
+            draft
         }
+    };
+    if !is_bare {
+        draft.form = Form::Kept;
     }
+    Ok(draft)
 }
 
 /// Whether a part asks for a credential, or brings one.
@@ -297,7 +313,7 @@ fn plain<'e>(
     source: Source<'e>,
 ) -> Result<Draft<'e>, Unencodable> {
     let metadata = Some(metadata::encode(fields)?);
-    Ok(Draft { kind, place, contents, tools_json: NO_CALLS, metadata, source })
+    Ok(Draft { kind, place, contents, tools_json: NO_CALLS, metadata, form: Form::Kept, source })
 }
 
 fn call<'e>(
@@ -317,7 +333,7 @@ fn call<'e>(
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => written.unwrap_or(&stand_in),
     };
     inner.push(("args", Field::Value(shown)));
-    named(&mut inner, id, name);
+    metadata::add_named(&mut inner, id, name);
     fields.push(("function_call", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
     let (arguments, unread) = match purpose {
@@ -325,10 +341,14 @@ fn call<'e>(
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => arguments(written),
     };
     let refused = refusal(event, name, unread);
+    let form = match (purpose, written) {
+        (Purpose::Tool | Purpose::Confirmation | Purpose::Input, None | Some(Json::Object(_))) => Form::Call,
+        _ => Form::Kept,
+    };
     let text = Text::from(arguments.ordinary());
     let tools_json = tools([(name, text.as_str())].into_iter());
     let source = Source::Call(Proposal { id, name, purpose, arguments, text, refused });
-    Ok(Draft { kind: RecordKind::Call, place, contents: Text::new(), tools_json, metadata, source })
+    Ok(Draft { kind: RecordKind::Call, place, contents: Text::new(), tools_json, metadata, form, source })
 }
 
 /// `tools_json` of these calls, by tool and argument text.
@@ -386,23 +406,16 @@ fn answer<'e>(
     };
     let (mut fields, mut inner): OwnFields<'_> = (own, inside);
     inner.extend(shown.as_deref().map(|value| ("response", Field::Value(value))));
-    named(&mut inner, id, name);
+    metadata::add_named(&mut inner, id, name);
     fields.push(("function_response", Field::Object(inner)));
     let metadata = Some(metadata::encode(fields)?);
     let is_empty = shown.is_none();
+    let form = if is_empty || purpose == Purpose::Credential { Form::Kept } else { Form::Answer };
     let response = shown.unwrap_or_else(|| match purpose {
         Purpose::Credential => Cow::Owned(redacted()),
         Purpose::Tool | Purpose::Confirmation | Purpose::Input => Cow::Owned(Json::Object(Vec::new())),
     });
     let contents = response.ordinary().into();
     let source = Source::Answer(Answer { id, name, purpose, response, is_empty, continues: false });
-    Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: NO_CALLS, metadata, source })
-}
-
-fn named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str) {
-    for (key, value) in [("id", id), ("name", name)] {
-        if !value.is_empty() {
-            fields.push((key, Field::Text(value)));
-        }
-    }
+    Ok(Draft { kind: RecordKind::Response, place, contents, tools_json: NO_CALLS, metadata, form, source })
 }

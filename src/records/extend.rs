@@ -10,8 +10,6 @@ use crate::recording::Purpose;
 use crate::recording::Stop;
 use crate::records::Graph;
 use crate::records::Observed;
-use crate::records::Record;
-use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
 use crate::records::Text;
@@ -24,15 +22,17 @@ use crate::records::draft::Source;
 use crate::records::draft::Ungated;
 use crate::records::draft::drafts;
 use crate::records::identity::fingerprint;
-use crate::records::identity::hex;
 use crate::records::notices::quoted;
 use crate::records::pair::CallIndex;
+use crate::records::rows::Form;
+use crate::records::rows::Kept;
+use crate::records::rows::OriginId;
 use crate::records::values::ReadRow;
 use crate::records::visible::Entry;
 use crate::records::visible::Moment;
 use crate::records::visible::Name;
+use crate::records::visible::Rare;
 use crate::records::visible::Shown;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub(crate) struct Scene<'e> {
     pub(crate) event: &'e Event,
     /// What its records say of it.
-    pub(crate) origin: RecordEvent,
+    pub(crate) origin: OriginId,
     pub(crate) moment: Moment,
     pub(crate) author: Name,
     pub(crate) branch: Name,
@@ -114,6 +114,8 @@ pub(crate) struct Body {
     pub(crate) contents: Text,
     pub(crate) tools_json: Text,
     pub(crate) metadata: Option<Text>,
+    /// What the metadata follows from.
+    pub(crate) form: Form,
     pub(crate) role: Role,
 }
 
@@ -133,7 +135,8 @@ impl Graph {
         if let Some(compaction) = event.actions.compaction.as_ref().filter(|_| marker && !drafts.is_empty()) {
             let span = (compaction.start.as_str(), compaction.end.as_str());
             let unsent = self.sight.unsent().into_iter();
-            let sources: Vec<_> = unsent.chain(self.sight.replace(span, scene.branch, scene.scope)).collect();
+            let sources: Vec<_> =
+                unsent.chain(self.sight.replace(&self.rows, span, scene.branch, scene.scope)).collect();
             scene.summary = self.trail.extend(ContextId::EMPTY, &sources);
         }
         for draft in drafts {
@@ -154,15 +157,8 @@ impl Graph {
         if let Some(call) = by_scope.and_then(|index| self.book.call(index)) {
             self.sight.open_scope(scope, call.record);
         }
-        let origin = RecordEvent {
-            event_id: event.id.as_str().into(),
-            invocation_id: event.invocation_id.as_str().into(),
-            author: event.author.as_str().into(),
-            branch: event.branch.as_str().into(),
-            seq: 0,
-            time: event.time.as_str().into(),
-            number: Some(event.index),
-        };
+        let names = [&event.invocation_id, &event.author, &event.branch].map(|text| self.sight.name(text));
+        let origin = self.rows.add_origin(names, (&event.id, &event.time, Some(event.index)));
         Scene {
             event,
             origin,
@@ -175,7 +171,7 @@ impl Graph {
             run: by_branch.or(by_scope),
             inner: by_branch.is_some(),
             marker,
-            first: u32::try_from(self.records.len()).unwrap_or(u32::MAX),
+            first: u32::try_from(self.rows.len()).unwrap_or(u32::MAX),
             view: None,
             summary: ContextId::EMPTY,
             taken: Vec::new(),
@@ -189,10 +185,10 @@ impl Graph {
     }
 
     fn add_draft(&mut self, scene: &mut Scene<'_>, draft: Draft<'_>) {
-        let Draft { kind, place, contents, tools_json, metadata, source } = draft;
+        let Draft { kind, place, contents, tools_json, metadata, form, source } = draft;
         self.notice_role(scene, &source);
         let role = self.role(scene, &source);
-        let body = Body { kind, place, contents, tools_json, metadata, role };
+        let body = Body { kind, place, contents, tools_json, metadata, form, role };
         match source {
             Source::Words
             | Source::Spoken
@@ -320,6 +316,7 @@ impl Graph {
             contents,
             tools_json: NO_CALLS,
             metadata: metadata.ok(),
+            form: Form::Words,
             role,
         };
         self.record(scene, body, inputs, Shown::Nobody)
@@ -333,28 +330,18 @@ impl Graph {
         inputs: ContextId,
         shown: Shown,
     ) -> RecordId {
-        let event = scene.event;
-        let number = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
-        let origin = RecordEvent { seq: number, ..scene.origin.clone() };
-        let place = if event.id.is_empty() {
-            Cow::Owned(format!("#{}", event.index))
-        } else {
-            Cow::Borrowed(event.id.as_str())
-        };
-        let Body { kind, place: part, contents, tools_json, metadata, role } = body;
-        let record = Record {
-            id: Text::new(),
+        let record = self.identify(scene, &body, inputs);
+        let Body { kind, contents, tools_json, metadata, form, role, place: _ } = body;
+        let kept = Kept {
             kind,
-            contents,
-            tools_json,
-            agent: scene.origin.author.clone(),
             role,
-            entity: Text::new(),
-            principal: Text::new(),
-            metadata,
-            event: Some(origin),
+            form: if metadata.is_some() { form } else { Form::None },
+            contents: &contents,
+            tools_json: &tools_json,
+            metadata: metadata.as_deref(),
+            origin: Some(scene.origin),
         };
-        let record = self.identify(record, &place, part, inputs);
+        self.rows.push(&kept, None);
         self.sight.show(shown);
         if scene.view == Some(inputs) && !scene.read_records.is_empty() {
             self.place_reads(record, &scene.read_records);
@@ -362,42 +349,42 @@ impl Graph {
         record
     }
 
-    /// Gives the record its id, and keeps it. Two equal records at one place are told apart by a count.
-    fn identify(&mut self, mut record: Record, place: &str, part: usize, inputs: ContextId) -> RecordId {
+    /// Gives the next record its id. Two equal records at one place are told apart by a count.
+    fn identify(&mut self, scene: &Scene<'_>, body: &Body, inputs: ContextId) -> RecordId {
+        let event = scene.event;
+        let unnamed = if event.id.is_empty() { format!("#{}", event.index) } else { String::new() };
+        let place = if event.id.is_empty() { &unnamed } else { &event.id };
         let context = self.trail.of_context(inputs);
-        let role = [match record.role {
+        let role = [match body.role {
             Role::Assistant => 0,
             Role::System => 1,
             Role::User => 2,
             Role::Agent => 3,
         }];
-        let part = (part as u64).to_be_bytes();
-        let metadata = record.metadata.as_deref().unwrap_or("");
+        let part = (body.place as u64).to_be_bytes();
+        let metadata = body.metadata.as_deref().unwrap_or("");
         let mut count: u64 = 0;
-        let (own, id) = loop {
+        let own = loop {
             let again = count.to_be_bytes();
             let fields: [&[u8]; 9] = [
                 place.as_bytes(),
                 &part,
                 &role,
-                record.agent.as_bytes(),
-                record.contents.as_bytes(),
-                record.tools_json.as_bytes(),
+                event.author.as_bytes(),
+                body.contents.as_bytes(),
+                body.tools_json.as_bytes(),
                 metadata.as_bytes(),
                 &context,
                 if count == 0 { &[] } else { &again },
             ];
             let own = fingerprint(&fields);
-            let id = hex(&own);
-            if self.ids.find(&self.records, &id).is_none() {
-                break (own, id);
+            if !self.ids.takes((&self.trail, &self.rows), own) {
+                break own;
             }
             count += 1;
         };
-        record.id = id;
         let number = self.trail.push(inputs, own);
-        self.records.push(record);
-        self.ids.insert(&self.records, number);
+        self.ids.insert_made(&self.trail, number);
         number
     }
 
@@ -444,7 +431,7 @@ impl Graph {
     /// Ends the event: from here on it is part of the session.
     fn close(&mut self, scene: Scene<'_>) -> Observed {
         let event = scene.event;
-        let end = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        let end = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let current: Arc<[RecordId]> = scene.parts.as_slice().into();
         for number in &scene.observed.calls {
             if let Some(call) = self.calls.get_mut(number.0 as usize) {
@@ -464,25 +451,25 @@ impl Graph {
         }
         self.actions_seen |= event.actions != crate::recording::Actions::default();
         self.words_seen |= scene.writer == Author::Person && !scene.parts.is_empty();
-        let mut entry = Entry::new(scene.first..end);
+        let mut entry = Entry::new(scene.first..end, scene.origin);
         (entry.author, entry.branch, entry.scope) = (scene.author, scene.branch, scene.scope);
-        entry.invocation = self.sight.name(&event.invocation_id);
-        entry.time = scene.origin.time.clone();
         entry.inner = scene.inner;
-        entry.answers = self.answered_places(&scene);
-        entry.goes_on_with = self.goes_on_with(&scene);
+        let mut rare = Rare {
+            answers: self.answered_places(&scene),
+            goes_on_with: self.goes_on_with(&scene),
+            ..Rare::default()
+        };
         entry.starts_turn = !hands_over(event) && !scene.answers_under_user();
         if scene.marker {
-            entry.span = event
-                .actions
-                .compaction
-                .as_ref()
-                .map(|c| Box::new((c.start.as_str().into(), c.end.as_str().into())));
-            entry.rewinds_to = self.rewind_target(event);
+            let compaction = event.actions.compaction.as_ref();
+            rare.span = compaction.map(|c| (c.start.as_str().into(), c.end.as_str().into()));
+            rare.rewinds_to = self.rewind_target(event);
         }
         self.book.release();
-        let rewinds = entry.rewinds_to.is_some();
-        self.sight.append(&mut self.trail, entry);
+        let rewinds = rare.rewinds_to.is_some();
+        entry.rare = (rare != Rare::default()).then(|| Box::new(rare));
+        let invocation = self.sight.name(&event.invocation_id);
+        self.sight.append(&mut self.trail, entry, invocation);
         if rewinds {
             self.forget_rewound();
             self.restore_values(event, scene.moment);
@@ -571,15 +558,15 @@ mod tests {
         ];
         assert_eq!(graph.records().len(), rows.len());
         for (record, (contents, tools, role, kind, metadata)) in graph.records().iter().zip(rows) {
-            let said = (record.contents.as_str(), record.tools_json.as_str(), record.role, record.kind);
-            assert_eq!(said, (contents, tools, role, kind));
-            assert_eq!(record.metadata.as_deref(), Some(metadata));
+            let said = (record.contents(), record.role(), record.kind());
+            assert_eq!(said, (contents, role, kind));
+            assert_eq!((&*record.tools_json(), record.metadata().as_deref()), (tools, Some(metadata)));
         }
         assert_eq!(observed[1].calls, [CallNumber(0)]);
-        let call = &graph.calls()[0];
+        let call = graph.calls().get(0).unwrap();
         assert_eq!(*call.current, [RecordId(1), RecordId(2), RecordId(3)]);
         assert_eq!(call.arguments, r#"{"a":{"k.l":"é"},"b":1.50}"#);
-        assert_eq!((at(&graph, 4).event.as_ref().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));
+        assert_eq!((at(&graph, 4).event().unwrap().seq, inputs(&graph, 4)), (4, vec![1, 2, 3]));
     }
 
     #[test]
@@ -587,8 +574,7 @@ mod tests {
         let list = r#"[{"author":"bot","content":{"parts":[{"thoughtSignature":"AQID"},{}]}},
             {"author":"bot","content":{"parts":[{"thoughtSignature":"AQID","functionCall":{"name":"f"}}]}}]"#;
         let (graph, _) = crate::records::building::graph(list);
-        let metadata: Vec<_> =
-            graph.records().iter().filter_map(|record| record.metadata.as_deref()).collect();
+        let metadata: Vec<_> = graph.records().iter().filter_map(|record| record.metadata()).collect();
         assert_eq!(
             metadata,
             [
@@ -631,7 +617,7 @@ mod tests {
         ];
         for (line, role) in rows {
             let (graph, _) = build(line);
-            assert_eq!(graph.records().last().map(|record| record.role), Some(role), "{line}");
+            assert_eq!(graph.records().last().map(|record| record.role()), Some(role), "{line}");
         }
         let list = r#"[{"author":"bot","content":{"role":"user","parts":[{"text":"x"}]}},
             {"author":"user","content":{"role":"model","parts":[{"text":"x"}]}}]"#;
@@ -648,7 +634,7 @@ mod tests {
                bot nothing @ "outputTranscription":{"text":"spoken"},"errorMessage":"broke","errorCode":"X"
                bot say end"#,
         );
-        let contents: Vec<_> = graph.records().iter().map(|record| record.contents.as_str()).collect();
+        let contents: Vec<_> = graph.records().iter().map(|record| record.contents()).collect();
         assert_eq!(contents, ["go", r#"{"a":2,"b":1}"#, "spoken", "broke", "end"]);
         assert_eq!(inputs(&graph, 2), [0, 1]);
         assert_eq!(inputs(&graph, 4), [0, 1, 2, 3]);
@@ -670,7 +656,7 @@ mod tests {
 
     #[test]
     fn ids_cover_place_content_and_context() {
-        let id = |lines: &str, number: u32| at(&build(lines).0, number).id.clone();
+        let id = |lines: &str, number: u32| at(&build(lines).0, number).id().to_string();
         let base = id("user say a\nbot say b", 1);
         assert_eq!(base.len(), 32);
         assert_eq!(base, id("user say a\nbot say b", 1));
@@ -680,13 +666,13 @@ mod tests {
         let (graph, _) = crate::records::building::graph(
             r#"[{"author":"user","content":{"parts":[{"text":"x"}]}},{"author":"user","content":{"parts":[{"text":"x"}]}}]"#,
         );
-        assert_ne!(at(&graph, 0).id, at(&graph, 1).id);
+        assert_ne!(*at(&graph, 0).id(), *at(&graph, 1).id());
         let mut twice = Graph::default();
         let list = events(&short("user say a"));
         twice.extend(&list[0]).unwrap();
         twice.extend(&list[0]).unwrap();
-        assert_ne!(at(&twice, 0).id, at(&twice, 1).id);
-        assert_eq!(twice.record_of(&at(&twice, 1).id), Some(RecordId(1)));
+        assert_ne!(*at(&twice, 0).id(), *at(&twice, 1).id());
+        assert_eq!(twice.record_of(&at(&twice, 1).id()), Some(RecordId(1)));
     }
 
     #[test]
@@ -697,7 +683,7 @@ mod tests {
                user answer k other {"apiKey":"hush"}"#,
         );
         assert_eq!(graph.records().len(), 3);
-        for record in graph.records() {
+        for record in graph.records().iter() {
             assert!(!format!("{record:?}").contains("hush"), "{record:?}");
         }
         assert!(graph.calls().is_empty());
@@ -708,6 +694,6 @@ mod tests {
     fn the_end_user_is_named() {
         let mut graph = Graph::default();
         graph.set_session("app", "ann", "s1");
-        assert_eq!(graph.facts(), [SessionFact::SessionUser { id: "ann".into() }]);
+        assert!(graph.facts().iter().eq([SessionFact::SessionUser { id: "ann".into() }]));
     }
 }

@@ -10,7 +10,6 @@ use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
-use crate::records::Record;
 use crate::records::RecordEvent;
 use crate::records::RecordKind;
 use crate::records::Role;
@@ -19,8 +18,12 @@ use crate::records::Status;
 use crate::records::Text;
 use crate::records::draft::tools;
 use crate::records::identity::fingerprint;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
+use crate::records::rows::ByHand;
+use crate::records::rows::Form;
+use crate::records::rows::Kept;
 use crate::records::visible::Name;
 use crate::records::visible::Shown;
 use std::sync::Arc;
@@ -125,35 +128,42 @@ impl Graph {
         if let Some((tool, arguments)) = &given.result_of {
             self.given_result(record, tool, ordinary(arguments));
         }
-        let calls = given.calls.iter().map(|call| (call.tool.clone(), ordinary(&call.arguments)));
+        let calls = given.calls.into_iter().map(|call| (call.tool, ordinary(&call.arguments)));
         let calls: Vec<_> = calls.collect();
-        self.records.push(Record {
-            id: given.id.into(),
-            kind: RecordKind::Given,
-            contents: given.text.into(),
-            tools_json: tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str()))),
-            agent: given.agent.into(),
-            role: given.role,
-            entity: given.entity.into(),
-            principal: given.principal.into(),
-            metadata: given.metadata.map(Text::from),
-            event: given.event,
+        let tools_json = tools(calls.iter().map(|(tool, arguments)| (tool.as_str(), arguments.as_str())));
+        let (sight, rows) = (&mut self.sight, &mut self.rows);
+        let seq = given.event.as_ref().map_or_else(|| i64::from(record.0), |event| event.seq);
+        let origin = given.event.as_ref().map(|event| {
+            let names = [&event.invocation_id, &event.author, &event.branch].map(|text| sight.name(text));
+            rows.add_origin(names, (&event.event_id, &event.time, event.number))
         });
-        self.ids.insert(&self.records, record);
+        let [agent, entity, principal] =
+            [&given.agent, &given.entity, &given.principal].map(|text| sight.name(text));
+        let kept = Kept {
+            kind: RecordKind::Given,
+            role: given.role,
+            form: if given.metadata.is_some() { Form::Kept } else { Form::None },
+            contents: &given.text,
+            tools_json: &tools_json,
+            metadata: given.metadata.as_deref(),
+            origin,
+        };
+        rows.push(&kept, Some(&ByHand { id: &given.id, agent, entity, principal, seq }));
+        self.ids.insert_by_hand(&self.rows, record);
         Ok(record)
     }
 
     /// The record of that id.
     #[must_use]
     pub fn record_of(&self, id: &str) -> Option<RecordId> {
-        self.ids.find(&self.records, id)
+        self.ids.find((&self.trail, &self.rows), id)
     }
 
     /// The newest judged call of that id.
     #[must_use]
     pub fn call_named(&self, id: &str) -> Option<CallNumber> {
-        let newest = |call: &ProposedCall| call.call_id == id;
-        let number = self.calls.iter().rposition(newest)?;
+        let newest = self.calls.iter().rev().position(|call| call.call_id == id)?;
+        let number = self.calls.len().checked_sub(newest + 1)?;
         u32::try_from(number).ok().map(CallNumber)
     }
 
@@ -186,7 +196,7 @@ impl Graph {
     /// Notes a person's answer that counts for the call from now on. The row of `Confirmation` is the caller's to note.
     pub fn set_approval(&mut self, call: CallNumber, approval: Approval) {
         if let Some(call) = self.calls.get_mut(call.0 as usize) {
-            call.approval = Some(approval);
+            call.approval = Some(Box::new(approval));
         }
     }
 
@@ -244,27 +254,26 @@ impl Graph {
     fn given_calls(&mut self, record: RecordId, given: &Given) {
         for call in &given.calls {
             let number = CallNumber(u32::try_from(self.calls.len()).unwrap_or(u32::MAX));
-            let arguments = ordinary(&call.arguments);
+            let arguments = Text::from(ordinary(&call.arguments));
             let (call_id, tool): (Text, Text) = (call.id.as_str().into(), call.tool.as_str().into());
             self.calls.push(ProposedCall {
                 record,
-                call_id: call_id.to_string(),
-                tool: tool.to_string(),
+                call_id: call_id.clone(),
+                tool: tool.clone(),
                 arguments: arguments.clone(),
-                agent: given.agent.clone(),
+                agent: given.agent.as_str().into(),
                 current: Arc::from([record]),
-                event_id: given.event.as_ref().map_or_else(String::new, |event| event.event_id.to_string()),
-                time: given.event.as_ref().map_or_else(String::new, |event| event.time.to_string()),
+                time: given.event.as_ref().map_or_else(Text::new, |event| event.time.clone()),
                 refused: None,
                 approval: None,
             });
-            self.book.add(Call {
+            let index = self.book.add(Call {
                 number: Some(number),
                 record,
                 id: call_id.clone(),
                 name: tool.clone(),
                 purpose: Purpose::Tool,
-                unjudged_arguments: Text::new(),
+                arguments: arguments.clone(),
                 moment: self.sight.next(),
                 branch: Name::NONE,
                 by_agent: true,
@@ -277,25 +286,31 @@ impl Graph {
                 placeholder: false,
                 inner: Vec::new(),
                 last_answer: None,
+                answering: None,
                 scope: Name::NONE,
                 author: self.sight.name(&given.agent),
             });
-            self.facts.push(SessionFact::ProposedCall { record, call_id, tool, arguments: arguments.into() });
+            self.facts.push_of(OfCall::Proposed, record, index);
         }
     }
 
     fn given_result(&mut self, record: RecordId, tool: &str, arguments: String) {
-        let open = self.calls.iter().enumerate().rev().find(|(i, call)| {
+        let open = (0..self.calls.len()).rev().zip(self.calls.iter().rev()).find(|(i, call)| {
             let number = u32::try_from(*i).map(CallNumber);
             let kept = number.ok().and_then(|number| self.book.numbered(number));
             call.tool == tool && call.arguments == arguments && kept.is_some_and(|kept| kept.result.is_none())
         });
-        let answers = open.map(|(i, call)| (i, Text::from(call.call_id.as_str())));
-        let call_id = answers.as_ref().map_or_else(Text::new, |(_, id)| id.clone());
-        if let Some(number) = answers.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber) {
+        let number = open.and_then(|(i, _)| u32::try_from(i).ok()).map(CallNumber);
+        if let Some(number) = number {
             self.settle(number, Status::Ok);
+            if let Some(index) = self.book.indexed(number) {
+                for what in [OfCall::Output, OfCall::Outcome(Status::Ok), OfCall::Result] {
+                    self.note_of(what, record, index);
+                }
+                return;
+            }
         }
-        let (tool, arguments) = (Text::from(tool), Text::from(arguments));
+        let (tool, arguments, call_id) = (Text::from(tool), Text::from(arguments), Text::new());
         self.facts.push(SessionFact::ToolOutput { record, tool: tool.clone(), arguments: arguments.clone() });
         self.facts.push(SessionFact::ToolOutcome {
             record,
@@ -367,7 +382,7 @@ mod tests {
         assert_eq!(edges(&graph), ["0 0 0", "1 -1 7", "2 -", "3 0 -1"]);
         let (p, e) = ("p".into(), "e".into());
         assert_eq!(
-            graph.facts(),
+            graph.facts().iter().collect::<Vec<_>>(),
             [
                 SessionFact::EdgePrincipal { source: RecordId(1), dest: RecordId(5), principal: p },
                 SessionFact::EdgeEntity { source: RecordId(2), dest: RecordId(5), entity: e },
@@ -404,8 +419,11 @@ mod tests {
         let mut result = record("r", &["c"]);
         result.result_of = Some(("pay".into(), r#"{"a":2,"b":1}"#.into()));
         graph.add(result).unwrap();
-        assert_eq!(graph.records()[0].tools_json, r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#);
-        assert_eq!(*graph.calls()[0].current, [RecordId(0)]);
+        assert_eq!(
+            graph.records().get(0).unwrap().tools_json(),
+            r#"[{"arguments":"{\"a\":2,\"b\":1}","name":"pay"}]"#
+        );
+        assert_eq!(*graph.calls().get(0).unwrap().current, [RecordId(0)]);
         assert_eq!(outcomes(&graph), (vec!["1 pay ok".to_owned()], vec![1], vec![1]));
         assert_eq!(graph.outcome(number), CallOutcome::Ok);
         assert!(matches!(graph.runs().last(), None | Some(crate::records::RunChange::Settled(_))));

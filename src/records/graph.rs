@@ -63,31 +63,6 @@ pub struct RecordEvent {
     pub number: Option<usize>,
 }
 
-/// One node of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// Its id: a truncated hash over everything that makes it what it is.
-    pub id: Text,
-    /// What kind of part it came from.
-    pub kind: RecordKind,
-    /// Text, or ordinary JSON, or nothing.
-    pub contents: Text,
-    /// `[]`, or the calls of the part: `[{"arguments":"…","name":"pay"}]`.
-    pub tools_json: Text,
-    /// The event's author.
-    pub agent: Text,
-    /// Who produced it.
-    pub role: Role,
-    /// Its own label; may be empty.
-    pub entity: Text,
-    /// The authenticated recorder; may be empty.
-    pub principal: Text,
-    /// Canonical JSON of the part.
-    pub metadata: Option<Text>,
-    /// Where it came from, where that is known.
-    pub event: Option<RecordEvent>,
-}
-
 /// A proposed call, by its number in the session, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallNumber(pub u32);
@@ -115,23 +90,21 @@ pub struct ProposedCall {
     /// The record of the call.
     pub record: RecordId,
     /// Its id; may be empty or used by several calls.
-    pub call_id: String,
+    pub call_id: Text,
     /// The tool.
-    pub tool: String,
+    pub tool: Text,
     /// The arguments as ordinary JSON; `{}` where there are none.
-    pub arguments: String,
+    pub arguments: Text,
     /// The author of its event.
-    pub agent: String,
+    pub agent: Text,
     /// The records of all parts of the event that holds the call, and its reads so far. Calls of one event share them.
     pub current: Arc<[RecordId]>,
-    /// Id of its event.
-    pub event_id: String,
     /// Time of its event, RFC 3339; may be empty.
-    pub time: String,
+    pub time: Text,
     /// Why it is denied without asking a policy: no name, arguments that are no object, a malformed call.
-    pub refused: Option<String>,
+    pub refused: Option<Box<str>>,
     /// The answer of a person that counts for it now.
-    pub approval: Option<Approval>,
+    pub approval: Option<Box<Approval>>,
 }
 
 /// A person's answer to the request for approval of one call.

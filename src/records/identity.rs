@@ -1,10 +1,10 @@
 //! Ids of records: what a record says, where it stands, and all that it was computed from.
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
-use crate::records::Record;
-use crate::records::Text;
+use crate::records::rows::Rows;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use sha2::Digest as _;
@@ -19,13 +19,15 @@ pub(crate) type Fingerprint = [u8; 16];
 #[derive(Debug, Clone)]
 pub(crate) struct Trail {
     lineage: Lineage,
-    contexts: Vec<Fingerprint>,
-    records: Vec<Fingerprint>,
+    contexts: Column<Fingerprint>,
+    records: Column<Fingerprint>,
 }
 
 impl Default for Trail {
     fn default() -> Self {
-        Self { lineage: Lineage::default(), contexts: vec![[0; 16]], records: Vec::new() }
+        let mut contexts = Column::default();
+        contexts.push([0; 16]);
+        Self { lineage: Lineage::default(), contexts, records: Column::default() }
     }
 }
 
@@ -61,33 +63,54 @@ impl Trail {
         self.contexts.get(context.0 as usize).copied().unwrap_or_default()
     }
 
-    fn of_record(&self, record: RecordId) -> Fingerprint {
+    pub(crate) fn of_record(&self, record: RecordId) -> Fingerprint {
         self.records.get(record.0 as usize).copied().unwrap_or_default()
     }
 }
 
-/// Records by their ids, which the records themselves hold.
+/// Records by their ids: made ones by what they are made from, those by hand by their texts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ids {
-    table: HashTable<RecordId>,
+    made: HashTable<RecordId>,
+    by_hand: HashTable<RecordId>,
     state: RandomState,
 }
 
 impl Ids {
     /// The record of that id among these.
-    pub(crate) fn find(&self, records: &[Record], id: &str) -> Option<RecordId> {
-        self.table.find(self.state.hash_one(id), |&other| id_of(records, other) == id).copied()
+    pub(crate) fn find(&self, (trail, rows): (&Trail, &Rows), id: &str) -> Option<RecordId> {
+        let made = || self.find_made(trail, from_hex(id)?);
+        self.find_by_hand(rows, id).or_else(made)
     }
 
-    /// Notes a record that is among these and has an id of its own.
-    pub(crate) fn insert(&mut self, records: &[Record], record: RecordId) {
-        let hash = |&record: &RecordId| self.state.hash_one(id_of(records, record));
-        self.table.insert_unique(hash(&record), record, hash);
+    /// Whether a record has the id that is made from this.
+    pub(crate) fn takes(&self, (trail, rows): (&Trail, &Rows), own: Fingerprint) -> bool {
+        self.find_made(trail, own).is_some() || self.find_by_hand(rows, text_of(&hex(&own))).is_some()
     }
-}
 
-fn id_of(records: &[Record], record: RecordId) -> &str {
-    records.get(record.0 as usize).map_or("", |record| &record.id)
+    fn find_made(&self, trail: &Trail, own: Fingerprint) -> Option<RecordId> {
+        self.made.find(self.state.hash_one(own), |&other| trail.of_record(other) == own).copied()
+    }
+
+    fn find_by_hand(&self, rows: &Rows, id: &str) -> Option<RecordId> {
+        if self.by_hand.is_empty() {
+            return None;
+        }
+        let same = |&other: &RecordId| rows.id_by_hand(other) == Some(id);
+        self.by_hand.find(self.state.hash_one(id), same).copied()
+    }
+
+    /// Notes a record with an id of its own that is made from this.
+    pub(crate) fn insert_made(&mut self, trail: &Trail, record: RecordId) {
+        let hash = |&record: &RecordId| self.state.hash_one(trail.of_record(record));
+        self.made.insert_unique(hash(&record), record, hash);
+    }
+
+    /// Notes a record by hand, with an id of its own.
+    pub(crate) fn insert_by_hand(&mut self, rows: &Rows, record: RecordId) {
+        let hash = |&record: &RecordId| self.state.hash_one(rows.id_by_hand(record).unwrap_or_default());
+        self.by_hand.insert_unique(hash(&record), record, hash);
+    }
 }
 
 /// The truncated hash of fields, each with its length before it.
@@ -104,8 +127,8 @@ pub(crate) fn fingerprint(fields: &[&[u8]]) -> Fingerprint {
     short
 }
 
-/// Lower-case hexadecimal.
-pub(crate) fn hex(fingerprint: &Fingerprint) -> Text {
+/// Lower-case hexadecimal digits.
+pub(crate) fn hex(fingerprint: &Fingerprint) -> [u8; 32] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = [0; 32];
     for (pair, byte) in out.chunks_exact_mut(2).zip(fingerprint) {
@@ -113,7 +136,27 @@ pub(crate) fn hex(fingerprint: &Fingerprint) -> Text {
             *digit = DIGITS.get(usize::from(four)).copied().unwrap_or_default();
         }
     }
-    std::str::from_utf8(&out).unwrap_or_default().into()
+    out
+}
+
+fn text_of(digits: &[u8; 32]) -> &str {
+    std::str::from_utf8(digits).unwrap_or_default()
+}
+
+/// What [`hex`] writes as that text.
+fn from_hex(text: &str) -> Option<Fingerprint> {
+    let digits: &[u8; 32] = text.as_bytes().try_into().ok()?;
+    let four = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let mut out = [0; 16];
+    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = four(*high)? << 4 | four(*low)?;
+    }
+    Some(out)
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::records::UnseenNumber;
 use crate::records::answer::Shows;
 use crate::records::approval::Counted;
 use crate::records::graph::RunChange;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::CallIndex;
 use crate::records::state::Known;
@@ -169,8 +170,9 @@ impl Graph {
                 gate.allowed = true;
                 // It may have been let run before, and did not.
                 gate.ending = None;
-                if let Some(call) = self.calls.get_mut(number.0 as usize) {
-                    arguments.clone_into(&mut call.arguments);
+                let call = self.calls.get_mut(number.0 as usize);
+                if let Some(call) = call.filter(|call| call.arguments != arguments) {
+                    call.arguments = arguments.into();
                 }
                 self.start(number);
             }
@@ -261,16 +263,12 @@ impl Graph {
 
     /// Adds the row of what an answer says, of whatever status.
     pub(crate) fn tell_output(&mut self, record: RecordId, index: CallIndex) {
-        let Some(call) = self.book.call(index) else { return };
-        let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments =
-            judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
-        self.facts.push(SessionFact::ToolOutput { record, tool: call.name.clone(), arguments });
+        self.note_of(OfCall::Output, record, index);
     }
 
     fn response(&self, record: RecordId) -> Option<Json> {
-        let record = self.records.get(record.0 as usize)?;
-        json::parse(&record.contents).ok()
+        let record = self.records().get(record.0 as usize)?;
+        json::parse(record.contents()).ok()
     }
 
     fn notice_changed(&mut self, index: CallIndex) {
@@ -418,6 +416,7 @@ fn returned(gate: &Gate, response: Option<&Json>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::building::at;
     use crate::records::building::events;
     use crate::records::building::inputs;
     use crate::records::building::outcomes;
@@ -541,7 +540,7 @@ mod tests {
         };
         let current = graph.unseen_call(&unseen);
         assert_eq!((&*current, inputs(&graph, 2)), (&[RecordId(2)][..], vec![0, 1]));
-        assert!(graph.records()[2].contents.contains(UNATTRIBUTED));
+        assert!(at(&graph, 2).contents().contains(UNATTRIBUTED));
         let first = graph.start_unseen(RecordId(2), &unseen, "{}").unwrap();
         let second = graph.start_unseen(RecordId(2), &unseen, "{}").unwrap();
         for ending in [Ending::Pending, Ending::Returned(None), Ending::Violated, Ending::NotRun] {

@@ -48,6 +48,15 @@ pub(crate) fn encode(fields: Vec<(&str, Field<'_>)>) -> Result<Text, Unencodable
     Ok(out.into())
 }
 
+/// Adds the id and the name of a call where they are not empty.
+pub(crate) fn add_named<'a>(fields: &mut Vec<(&'a str, Field<'a>)>, id: &'a str, name: &'a str) {
+    for (key, value) in [("id", id), ("name", name)] {
+        if !value.is_empty() {
+            fields.push((key, Field::Text(value)));
+        }
+    }
+}
+
 fn write_fields(out: &mut String, mut fields: Vec<(&str, Field<'_>)>) -> Result<(), Unencodable> {
     fields.sort_by(|a, b| a.0.cmp(b.0));
     out.push('{');

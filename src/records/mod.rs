@@ -16,6 +16,7 @@ pub mod graph;
 mod identity;
 pub mod live;
 mod metadata;
+mod noted;
 mod notices;
 mod outside;
 mod pair;
@@ -24,6 +25,7 @@ mod propose;
 mod random;
 mod request;
 mod respond;
+mod rows;
 mod secret;
 mod server;
 mod state;
@@ -33,10 +35,13 @@ mod visible;
 
 pub use given::{Given, GivenCall, GivenEdge};
 pub use graph::{
-    Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, Record, RecordEvent, RecordKind, Role,
-    RunChange, SessionFact, Status, Text, UnseenNumber,
+    Approval, ApprovalScope, CallNumber, CallOutcome, ProposedCall, RecordEvent, RecordKind, Role, RunChange,
+    SessionFact, Status, Text, UnseenNumber,
 };
+pub use noted::Facts;
+pub use rows::{Id, Record, Records};
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::Lineage;
 use crate::lineage::RecordId;
@@ -49,9 +54,11 @@ use crate::records::approval::Requests;
 use crate::records::identity::Ids;
 use crate::records::identity::Trail;
 use crate::records::live::Ledger;
+use crate::records::noted::Noted;
 use crate::records::notices::Notices;
 use crate::records::pair::Calls;
 use crate::records::request::Index;
+use crate::records::rows::Rows;
 use crate::records::state::SessionNames;
 use crate::records::values::Values;
 use crate::records::visible::Name;
@@ -71,17 +78,17 @@ use std::sync::Arc;
 /// let second = graph.add(given).unwrap();
 /// assert!(graph.lineage().ancestors(second).contains(first));
 /// ```
-// Invariant: `records`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
+// Invariant: `rows`, the lineage of `trail` and what `sight` shows have one entry for each record, in one order.
 #[derive(Debug, Clone, Default)]
 pub struct Graph {
     /// Whether the session stops at parts beside text, calls and answers.
     parts: Parts,
     trail: Trail,
-    records: Vec<Record>,
+    rows: Rows,
     /// Records by their ids.
     ids: Ids,
-    facts: Vec<SessionFact>,
-    calls: Vec<ProposedCall>,
+    facts: Noted,
+    calls: Column<ProposedCall>,
     /// All function calls, for pairing.
     book: Calls,
     requests: Requests,
@@ -105,8 +112,8 @@ pub struct Graph {
     state_written: bool,
     assumptions: Notices,
     warnings: Notices,
-    /// Call ids, and whether it was said that several calls share it.
-    seen_ids: BTreeMap<Text, bool>,
+    /// Call ids of which it was said that several calls share them.
+    reused: BTreeSet<Text>,
     /// Ids of answers that belong to no call.
     unmatched: BTreeSet<String>,
     /// Arguments of the newest call of each id and tool that the model's own server ran.
@@ -166,8 +173,8 @@ impl Graph {
 
     /// The records, by [`crate::lineage::RecordId`].
     #[must_use]
-    pub fn records(&self) -> &[Record] {
-        &self.records
+    pub fn records(&self) -> Records<'_> {
+        Records::of(self)
     }
 
     /// What each record was computed from.
@@ -178,14 +185,20 @@ impl Graph {
 
     /// What is known beside the records, in the order of learning; only ever grows.
     #[must_use]
-    pub fn facts(&self) -> &[SessionFact] {
-        &self.facts
+    pub fn facts(&self) -> Facts<'_> {
+        Facts::of(self)
     }
 
     /// The proposed calls, by [`CallNumber`].
     #[must_use]
-    pub fn calls(&self) -> &[ProposedCall] {
+    pub fn calls(&self) -> &Column<ProposedCall> {
         &self.calls
+    }
+
+    /// Id of the event that a record came from; empty where it has none.
+    #[must_use]
+    pub fn event_id(&self, record: RecordId) -> &str {
+        self.rows.event_id_of(record)
     }
 
     /// Notes that the call was allowed and runs: until its answer comes it is a `running` row of `ToolOutcome`.

@@ -13,6 +13,7 @@ use crate::records::draft::Source;
 use crate::records::draft::stop;
 use crate::records::metadata;
 use crate::records::metadata::Field;
+use crate::records::rows::Form;
 use crate::records::secret::without_credentials;
 
 /// Adds what an event says outside its parts.
@@ -21,8 +22,8 @@ pub(crate) fn add<'e>(event: &'e Event, all: &mut Vec<Draft<'e>>) -> Result<(), 
         let place = all.len();
         let metadata =
             fields.map(metadata::encode).transpose().map_err(|fault| stop(event, place, &fault))?;
-        let tools_json = NO_CALLS;
-        all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, source });
+        let (tools_json, form) = (NO_CALLS, Form::Kept);
+        all.push(Draft { kind: RecordKind::Text, place, contents, tools_json, metadata, form, source });
         Ok(())
     };
     for transcription in event.transcriptions.iter().filter(|text| !text.is_empty()) {

@@ -1,5 +1,6 @@
 //! Calls and the answers that belong to them.
 
+use crate::column::Column;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::recording::Purpose;
@@ -10,9 +11,12 @@ use crate::records::visible::Moment;
 use crate::records::visible::Name;
 use crate::records::visible::Sight;
 use crate::records::visible::prefixes;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
 
 /// A call by its place among all function calls of the session, the framework's own included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,8 +31,8 @@ pub(crate) struct Call {
     pub(crate) id: Text,
     pub(crate) name: Text,
     pub(crate) purpose: Purpose,
-    /// Its arguments as ordinary JSON, if it is not judged.
-    pub(crate) unjudged_arguments: Text,
+    /// Its arguments as ordinary JSON, as the event has them.
+    pub(crate) arguments: Text,
     pub(crate) moment: Moment,
     pub(crate) branch: Name,
     pub(crate) scope: Name,
@@ -50,38 +54,112 @@ pub(crate) struct Call {
     pub(crate) inner: Vec<RecordId>,
     /// Its last answer, of whatever status.
     pub(crate) last_answer: Option<RecordId>,
+    /// For the first call of an event with calls that were answered: the context of its records.
+    pub(crate) answering: Option<ContextId>,
 }
 
-/// Calls by a text, newest last, on any branch and on each.
+/// Which text of a call an index is by.
+type Named = fn(&Call) -> &Text;
+
+fn id_of(call: &Call) -> &Text {
+    &call.id
+}
+
+fn name_of(call: &Call) -> &Text {
+    &call.name
+}
+
+/// Calls by a text, newest last, on any branch and on each. Most texts are those of one call, which takes no list.
+// Invariant: `single` has the calls whose text no other call here has; `many` all others.
 #[derive(Debug, Clone, Default)]
 struct Index {
-    any: BTreeMap<Text, SmallVec<[CallIndex; 2]>>,
-    on: BTreeMap<Text, BTreeMap<Name, SmallVec<[CallIndex; 2]>>>,
+    single: HashTable<CallIndex>,
+    many: BTreeMap<Text, Lists>,
+    state: RandomState,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Lists {
+    any: SmallVec<[CallIndex; 2]>,
+    on: BTreeMap<Name, SmallVec<[CallIndex; 2]>>,
+}
+
+impl Lists {
+    fn add(&mut self, branch: Name, call: CallIndex) {
+        self.any.push(call);
+        self.on.entry(branch).or_default().push(call);
+    }
 }
 
 impl Index {
-    fn add(&mut self, text: &Text, branch: Name, call: CallIndex) {
-        self.any.entry(text.clone()).or_default().push(call);
-        self.on.entry(text.clone()).or_default().entry(branch).or_default().push(call);
+    /// Adds a call that is among these. Returns the call that was alone with its text until now.
+    fn add(&mut self, calls: &Column<Call>, named: Named, index: CallIndex) -> Option<CallIndex> {
+        let call = calls.get(index.0 as usize)?;
+        let text = named(call);
+        if let Some(lists) = self.many.get_mut(text) {
+            lists.add(call.branch, index);
+            return None;
+        }
+        let of = |index: &CallIndex| calls.get(index.0 as usize).map_or("", |call| named(call));
+        let hash = self.state.hash_one(text.as_str());
+        let Ok(entry) = self.single.find_entry(hash, |other| of(other) == text.as_str()) else {
+            self.single.insert_unique(hash, index, |other| self.state.hash_one(of(other)));
+            return None;
+        };
+        let (first, _) = entry.remove();
+        let mut lists = Lists::default();
+        lists.add(calls.get(first.0 as usize)?.branch, first);
+        lists.add(call.branch, index);
+        self.many.insert(text.clone(), lists);
+        Some(first)
+    }
+
+    /// The call that is alone with that text.
+    fn single(&self, calls: &Column<Call>, named: Named, text: &str) -> Option<&CallIndex> {
+        let of = |index: &CallIndex| calls.get(index.0 as usize).map_or("", |call| named(call));
+        self.single.find(self.state.hash_one(text), |index| of(index) == text)
+    }
+
+    /// The calls of that text.
+    fn any(&self, calls: &Column<Call>, named: Named, text: &str) -> &[CallIndex] {
+        match self.single(calls, named, text) {
+            Some(one) => std::slice::from_ref(one),
+            None => self.many.get(text).map_or(&[], |lists| lists.any.as_slice()),
+        }
     }
 
     /// The calls of exactly this branch.
-    fn on_branch(&self, text: &str, branch: Name) -> &[CallIndex] {
-        self.on.get(text).and_then(|branches| branches.get(&branch)).map_or(&[], SmallVec::as_slice)
+    fn on_branch(&self, calls: &Column<Call>, named: Named, text: &str, branch: Name) -> &[CallIndex] {
+        match self.single(calls, named, text) {
+            Some(one) if calls.get(one.0 as usize).is_some_and(|call| call.branch == branch) => {
+                std::slice::from_ref(one)
+            }
+            Some(_) => &[],
+            None => {
+                let lists = self.many.get(text).and_then(|lists| lists.on.get(&branch));
+                lists.map_or(&[], SmallVec::as_slice)
+            }
+        }
     }
 
     /// The calls of one branch: this one, else the one with the newest call among those that it sees.
-    fn seen_from(&self, sight: &Sight, text: &str, branch: Name) -> &[CallIndex] {
-        let Some(branches) = self.on.get(text) else { return &[] };
-        if let Some(here) = branches.get(&branch).filter(|here| !here.is_empty()) {
+    fn seen_from(
+        &self,
+        calls: &Column<Call>,
+        named: Named,
+        sight: &Sight,
+        (text, branch): (&str, Name),
+    ) -> &[CallIndex] {
+        let here = self.on_branch(calls, named, text, branch);
+        if !here.is_empty() {
             return here;
         }
         if branch == Name::NONE {
-            return self.any.get(text).map_or(&[], SmallVec::as_slice);
+            return self.any(calls, named, text);
         }
         let above = prefixes(sight.text(branch)).filter_map(|prefix| sight.find(prefix));
-        let lists = above.chain([Name::NONE]).filter_map(|name| branches.get(&name));
-        lists.max_by_key(|list| list.last().copied()).map_or(&[], SmallVec::as_slice)
+        let lists = above.chain([Name::NONE]).map(|name| self.on_branch(calls, named, text, name));
+        lists.max_by_key(|list| list.last().copied()).unwrap_or_default()
     }
 }
 
@@ -97,24 +175,25 @@ enum Key {
 /// All function calls of the session.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Calls {
-    all: Vec<Call>,
+    /// In the order of their records, and so of their events.
+    all: Column<Call>,
     by_id: Index,
     by_name: Index,
-    by_number: BTreeMap<CallNumber, CallIndex>,
-    /// The first call of each event.
-    first_of: BTreeMap<Moment, CallIndex>,
+    /// By [`CallNumber`].
+    by_number: Column<CallIndex>,
+    /// A call for each id that was noted.
+    ids: HashTable<CallIndex>,
+    state: RandomState,
     /// Calls that wait for an answer and that the event at hand has not answered.
     open: BTreeMap<Key, BTreeSet<CallIndex>>,
-    /// All calls by their ids, in order.
+    /// The calls of each id that several have, in order.
     alike: BTreeMap<Key, SmallVec<[CallIndex; 2]>>,
     /// Calls that the event at hand answers.
     taken: BTreeSet<CallIndex>,
     /// How many of the calls of a key at the start of its last event are taken.
     passed: BTreeMap<Key, usize>,
-    /// The call that a record holds, or answers.
-    by_record: BTreeMap<RecordId, CallIndex>,
-    /// For each event with calls that were answered, the context of its records.
-    answering: BTreeMap<Moment, ContextId>,
+    /// The calls that records hold, or answer, in the order of the records.
+    by_record: Column<(RecordId, CallIndex)>,
 }
 
 impl Calls {
@@ -131,31 +210,70 @@ impl Calls {
     }
 
     pub(crate) fn numbered(&self, number: CallNumber) -> Option<&Call> {
-        self.call(*self.by_number.get(&number)?)
+        self.call(self.indexed(number)?)
     }
 
     pub(crate) fn indexed(&self, number: CallNumber) -> Option<CallIndex> {
-        self.by_number.get(&number).copied()
+        self.by_number.get(number.0 as usize).copied()
     }
 
     pub(crate) fn numbered_mut(&mut self, number: CallNumber) -> Option<&mut Call> {
-        let index = *self.by_number.get(&number)?;
+        let index = self.indexed(number)?;
         self.call_mut(index)
     }
 
-    pub(crate) fn add(&mut self, call: Call) {
-        let index = CallIndex(u32::try_from(self.all.len()).unwrap_or(u32::MAX));
-        if let Some(number) = call.number {
-            self.by_number.insert(number, index);
+    /// The place that the next call gets.
+    pub(crate) fn next(&self) -> CallIndex {
+        CallIndex(u32::try_from(self.all.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a call. Those that are judged come in the order of their numbers.
+    pub(crate) fn add(&mut self, call: Call) -> CallIndex {
+        let index = self.next();
+        if call.number.is_some() {
+            self.by_number.push(index);
         }
-        self.by_record.insert(call.record, index);
+        self.note_record(call.record, index);
         self.all.push(call);
         self.index(index);
+        index
+    }
+
+    /// Notes the id of a call, to be told where it comes again.
+    pub(crate) fn note_id(&mut self, index: CallIndex) {
+        let (all, state) = (&self.all, &self.state);
+        let id = |index: &CallIndex| all.get(index.0 as usize).map_or("", |call| call.id.as_str());
+        let own = id(&index);
+        if !own.is_empty() && !self.is_noted(own) {
+            self.ids.insert_unique(state.hash_one(own), index, |index| state.hash_one(id(index)));
+        }
+    }
+
+    /// Whether that id was noted, also of a call that a rewind undid.
+    pub(crate) fn is_noted(&self, id: &str) -> bool {
+        let same = |index: &CallIndex| self.call(*index).is_some_and(|call| call.id == id);
+        self.ids.find(self.state.hash_one(id), same).is_some()
+    }
+
+    /// A record that holds or answers several calls is that of the last.
+    fn note_record(&mut self, record: RecordId, index: CallIndex) {
+        let known = self.by_record.partition_point(|&(other, _)| other < record);
+        match self.by_record.get_mut(known) {
+            Some(last) if last.0 == record => last.1 = index,
+            Some(_) | None => self.by_record.push((record, index)),
+        }
+    }
+
+    /// The call that a record holds or answers.
+    pub(crate) fn of_record(&self, record: RecordId) -> Option<&Call> {
+        let known = self.by_record.partition_point(|&(other, _)| other < record);
+        let &(found, index) = self.by_record.get(known)?;
+        if found == record { self.call(index) } else { None }
     }
 
     /// Notes an answer to a call.
     pub(crate) fn note_answer(&mut self, index: CallIndex, answer: RecordId) {
-        self.by_record.insert(answer, index);
+        self.note_record(answer, index);
         if let Some(call) = self.call_mut(index) {
             call.last_answer = Some(answer);
         }
@@ -163,8 +281,7 @@ impl Calls {
 
     /// Whether a request that shows the turn of its agent has to show this record: an answered call, and its last answer.
     pub(crate) fn has_to_be_shown(&self, record: RecordId) -> bool {
-        let call = self.by_record.get(&record).and_then(|&index| self.call(index));
-        call.is_some_and(|call| match call.last_answer {
+        self.of_record(record).is_some_and(|call| match call.last_answer {
             Some(answer) => record == call.record || record == answer,
             None => false,
         })
@@ -196,18 +313,18 @@ impl Calls {
 
     /// The newest call with that id on exactly this branch.
     pub(crate) fn newest(&self, id: &str, branch: Name) -> Option<CallIndex> {
-        self.by_id.on_branch(id, branch).last().copied()
+        self.by_id.on_branch(&self.all, id_of, id, branch).last().copied()
     }
 
     /// Whether a call has that id, on whatever branch.
     pub(crate) fn newest_anywhere(&self, id: &str) -> Option<CallIndex> {
-        self.by_id.any.get(id)?.last().copied()
+        self.by_id.any(&self.all, id_of, id).last().copied()
     }
 
     /// The newest call with the id of this one that was made before its event.
     pub(crate) fn earlier(&self, index: CallIndex) -> Option<CallIndex> {
         let call = self.call(index)?;
-        let alike = self.by_id.any.get(&call.id)?;
+        let alike = self.by_id.any(&self.all, id_of, &call.id);
         let before =
             alike.partition_point(|&other| self.call(other).is_some_and(|other| other.moment < call.moment));
         alike.get(before.checked_sub(1)?).copied()
@@ -225,7 +342,7 @@ impl Calls {
         if id.is_empty() {
             return self.nearest_unanswered(sight, name, branch);
         }
-        let (first, last) = self.last_event(self.by_id.seen_from(sight, id, branch))?;
+        let (first, last) = self.last_event(self.by_id.seen_from(&self.all, id_of, sight, (id, branch)))?;
         let key = Key::Id(id.into(), name.into());
         self.first_open(&key, first, last).or_else(|| self.first_free(&key, first, last))
     }
@@ -243,7 +360,7 @@ impl Calls {
 
     /// The first call of one event that the event at hand has not answered yet, else the last one.
     fn first_free(&mut self, key: &Key, first: CallIndex, last: CallIndex) -> Option<CallIndex> {
-        let alike = self.alike.get(key)?;
+        let alike = alike((&self.by_id, &self.alike), &self.all, key);
         let end = alike.partition_point(|&index| index <= last);
         let start = alike.partition_point(|&index| index < first);
         let group = alike.get(start..end)?;
@@ -299,15 +416,16 @@ impl Calls {
     /// Keeps a call to be found by its answers.
     fn index(&mut self, index: CallIndex) {
         let Some(call) = self.all.get(index.0 as usize) else { return };
-        if !call.id.is_empty() {
-            self.by_id.add(&call.id, call.branch, index);
-        }
-        self.by_name.add(&call.name, call.branch, index);
-        self.first_of.entry(call.moment).or_insert(index);
-        for key in self.keys(index) {
-            if matches!(key, Key::Id(..)) {
-                self.alike.entry(key.clone()).or_default().push(index);
+        let id = &call.id;
+        let first = if id.is_empty() { None } else { self.by_id.add(&self.all, id_of, index) };
+        self.by_name.add(&self.all, name_of, index);
+        let is_single = !id.is_empty() && self.by_id.single(&self.all, id_of, id).is_some();
+        for alike in first.into_iter().chain(Some(index).filter(|_| !is_single)) {
+            for key in self.keys(alike).into_iter().filter(|key| matches!(key, Key::Id(..))) {
+                self.alike.entry(key).or_default().push(alike);
             }
+        }
+        for key in self.keys(index) {
             self.open.entry(key).or_default().insert(index);
         }
     }
@@ -325,14 +443,14 @@ impl Calls {
     }
 
     fn nearest_unanswered(&mut self, sight: &Sight, name: &str, branch: Name) -> Option<CallIndex> {
-        let newest = *self.by_name.seen_from(sight, name, branch).last()?;
-        let here = !self.by_name.on_branch(name, branch).is_empty();
+        let newest = *self.by_name.seen_from(&self.all, name_of, sight, (name, branch)).last()?;
+        let here = !self.by_name.on_branch(&self.all, name_of, name, branch).is_empty();
         let any = branch == Name::NONE && !here;
         let key = Key::Name(name.into(), if any { None } else { self.call(newest).map(|call| call.branch) });
         loop {
             let nearest = *self.open.get(&key)?.last()?;
             if self.is_unanswered(nearest) {
-                let first = *self.first_of.get(&self.call(nearest)?.moment)?;
+                let first = self.first_of(self.call(nearest)?.moment);
                 return self.first_open(&key, first, nearest);
             }
             self.shut(nearest);
@@ -348,9 +466,35 @@ impl Calls {
         })
     }
 
+    /// The first call of an event that has one.
+    fn first_of(&self, moment: Moment) -> CallIndex {
+        let first = self.all.partition_point(|call| call.moment < moment);
+        CallIndex(u32::try_from(first).unwrap_or(u32::MAX))
+    }
+
     /// The context of all records of the event that holds the call, made once.
     pub(crate) fn answering(&mut self, moment: Moment, make: impl FnOnce() -> ContextId) -> ContextId {
-        *self.answering.entry(moment).or_insert_with(make)
+        let first = self.first_of(moment);
+        match self.call_mut(first) {
+            Some(call) => *call.answering.get_or_insert_with(make),
+            None => make(),
+        }
+    }
+}
+
+/// The calls of a key in order.
+fn alike<'a>(
+    (by_id, alike): (&'a Index, &'a BTreeMap<Key, SmallVec<[CallIndex; 2]>>),
+    calls: &Column<Call>,
+    key: &Key,
+) -> &'a [CallIndex] {
+    let Key::Id(id, name) = key else { return &[] };
+    match by_id.single(calls, id_of, id) {
+        Some(one) => {
+            let named = |call: &Call| name.is_empty() || call.name == *name;
+            if calls.get(one.0 as usize).is_some_and(named) { std::slice::from_ref(one) } else { &[] }
+        }
+        None => alike.get(key).map_or(&[], SmallVec::as_slice),
     }
 }
 
@@ -373,7 +517,7 @@ mod tests {
             }
             _ => None,
         };
-        graph.facts().iter().filter_map(row).collect()
+        graph.facts().iter().filter_map(|fact| row(&fact)).collect()
     }
 
     #[test]

@@ -6,11 +6,11 @@ use crate::records::CallNumber;
 use crate::records::CallOutcome;
 use crate::records::Graph;
 use crate::records::ProposedCall;
-use crate::records::SessionFact;
 use crate::records::Text;
 use crate::records::draft::Proposal;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
@@ -36,13 +36,13 @@ impl Graph {
             Purpose::Tool => Some(self.judged(scene, record, proposal, arguments.clone())),
             Purpose::Confirmation | Purpose::Credential | Purpose::Input => None,
         };
-        self.book.add(Call {
+        let index = self.book.add(Call {
             number,
             record,
             id: proposal.id.into(),
             name: proposal.name.into(),
             purpose: proposal.purpose,
-            unjudged_arguments: if number.is_some() { Text::new() } else { arguments },
+            arguments,
             moment: scene.moment,
             branch: scene.branch,
             scope: scene.scope,
@@ -58,7 +58,9 @@ impl Graph {
             approved_at: None,
             inner: Vec::new(),
             last_answer: None,
+            answering: None,
         });
+        self.book.note_id(index);
     }
 
     fn add_request(&mut self, scene: &Scene<'_>, proposal: &Proposal<'_>) {
@@ -95,22 +97,16 @@ impl Graph {
             );
             self.warnings.add("declined_before", text);
         }
-        self.facts.push(SessionFact::ProposedCall {
-            record,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-        });
+        self.facts.push_of(OfCall::Proposed, record, self.book.next());
         self.calls.push(ProposedCall {
             record,
-            call_id: call_id.into(),
-            tool: tool.into(),
-            arguments: arguments.into(),
-            agent: scene.event.author.clone(),
+            call_id,
+            tool,
+            arguments,
+            agent: scene.event.author.as_str().into(),
             current: Arc::default(),
-            event_id: scene.event.id.clone(),
-            time: scene.event.time.clone(),
-            refused: proposal.refused.clone(),
+            time: scene.event.time.as_str().into(),
+            refused: proposal.refused.as_deref().map(Box::from),
             approval: None,
         });
         scene.observed.calls.push(number);
@@ -126,15 +122,8 @@ impl Graph {
             self.warnings.add("answer_before_call", text);
             self.unmatched.remove(id);
         }
-        match self.seen_ids.get_mut(id) {
-            Some(told) if *told => {}
-            Some(told) => {
-                *told = true;
-                self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
-            }
-            None => {
-                self.seen_ids.insert(id.into(), false);
-            }
+        if self.book.is_noted(id) && self.reused.insert(id.into()) {
+            self.warnings.add("reused_call_id", format!("several calls share the id {}", quoted(id)));
         }
     }
 
@@ -179,10 +168,10 @@ mod tests {
         ];
         for (line, arguments, refused) in rows {
             let (graph, _) = build(line);
-            let call = &graph.calls()[0];
+            let call = graph.calls().get(0).unwrap();
             assert_eq!((call.arguments.as_str(), call.refused.is_some()), (arguments, refused), "{line}");
         }
         let (graph, _) = build(rows[6].0);
-        assert!(graph.calls()[0].refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
+        assert!(graph.calls().get(0).unwrap().refused.as_ref().unwrap().contains("MALFORMED_FUNCTION_CALL"));
     }
 }

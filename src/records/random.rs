@@ -133,23 +133,23 @@ fn views_agree(graph: &Graph, author: Name, branch: Name, scope: Name) {
 fn sound(graph: &Graph) {
     let all = graph.records().len();
     assert_eq!(graph.lineage().len(), all);
-    let ids: BTreeSet<_> = graph.records().iter().map(|record| &record.id).collect();
+    let ids: BTreeSet<_> = graph.records().iter().map(|record| record.id().to_string()).collect();
     assert_eq!(ids.len(), all);
     for i in 0..all {
         let record = RecordId(u32::try_from(i).unwrap());
-        assert_eq!(graph.record_of(&graph.records()[i].id), Some(record));
+        assert_eq!(graph.record_of(&graph.records().get(i).unwrap().id()), Some(record));
         assert!(graph.lineage().ancestors(record).iter().all(|source| source < record));
     }
     let (mut ok, mut results) = (Vec::new(), Vec::new());
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolOutcome { record, status: Status::Ok, .. } => ok.push(*record),
             SessionFact::ToolResult { record, .. } => results.push(*record),
             _ => {}
         }
     }
     assert_eq!(ok, results);
-    for call in graph.calls() {
+    for call in graph.calls().iter() {
         assert!(call.current.contains(&call.record));
     }
     assert!(!format!("{:?}", graph.warnings()).contains("\n"));

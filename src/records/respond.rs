@@ -20,14 +20,16 @@ use crate::records::approval::reply;
 use crate::records::draft::Answer;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
+use crate::records::noted::OfCall;
 use crate::records::notices::quoted;
 use crate::records::pair::Call;
 use crate::records::pair::CallIndex;
+use crate::records::rows::Form;
 use crate::records::visible::Shown;
 
 impl Graph {
     /// Adds a function response.
-    pub(crate) fn add_answer(&mut self, scene: &mut Scene<'_>, body: Body, answer: &Answer<'_>) {
+    pub(crate) fn add_answer(&mut self, scene: &mut Scene<'_>, mut body: Body, answer: &Answer<'_>) {
         // What ran is known by its id alone: its answer may name the tool that was asked for.
         let name = if scene.event.ran_otherwise { "" } else { answer.name };
         let sought = (answer.id, name);
@@ -42,6 +44,10 @@ impl Graph {
             }
             (None, Purpose::Confirmation | Purpose::Credential) => (ContextId::EMPTY, Shown::Nobody),
         };
+        let named = index.and_then(|index| self.book.call(index));
+        if named.is_none_or(|call| call.id != answer.id || call.name != answer.name) {
+            body.form = Form::Kept;
+        }
         let record = self.record(scene, body, inputs, shown);
         scene.taken.extend(index);
         if let Some(index) = index {
@@ -65,7 +71,7 @@ impl Graph {
     /// The records of the event that holds the call.
     fn answering(&mut self, scene: &Scene<'_>, index: CallIndex) -> ContextId {
         let Some(moment) = self.book.call(index).map(|call| call.moment) else { return ContextId::EMPTY };
-        let end = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        let end = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let range = self.sight.records_of(moment).unwrap_or(scene.first..end);
         let trail = &mut self.trail;
         self.book.answering(moment, || {
@@ -185,23 +191,12 @@ impl Graph {
     }
 
     fn outcome_facts(&mut self, record: RecordId, index: CallIndex, status: Status) {
-        let Some(call) = self.book.call(index) else { return };
-        let judged = call.number.and_then(|number| self.calls.get(number.0 as usize));
-        let arguments =
-            judged.map_or_else(|| call.unjudged_arguments.clone(), |call| call.arguments.as_str().into());
-        let (tool, call_id) = (call.name.clone(), call.id.clone());
         if !self.hides_output(record) {
             self.tell_output(record, index);
         }
-        self.facts.push(SessionFact::ToolOutcome {
-            record,
-            call_id,
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-            status,
-        });
+        self.note_of(OfCall::Outcome(status), record, index);
         if status == Status::Ok {
-            self.facts.push(SessionFact::ToolResult { record, tool, arguments });
+            self.note_of(OfCall::Result, record, index);
         }
     }
 
@@ -233,7 +228,7 @@ impl Graph {
         let Some(call) = self.book.call(index) else { return };
         let id = quoted(&call.id);
         let tool = quoted(&call.name);
-        let contents = |at: RecordId| self.records.get(at.0 as usize).map(|record| record.contents.as_str());
+        let contents = |at: RecordId| self.records().get(at.0 as usize).map(|record| record.contents());
         if let Some(earlier) = call.result.filter(|_| !matches!(status, Status::Pending)) {
             let text = if contents(earlier) == contents(record) {
                 format!("the result of call {id} to {tool} stands there twice")
@@ -252,7 +247,7 @@ impl Graph {
             self.warnings.add("claimed_denial", text);
         }
         let approval =
-            call.number.and_then(|n| self.calls.get(n.0 as usize)).and_then(|c| c.approval.as_ref());
+            call.number.and_then(|n| self.calls.get(n.0 as usize)).and_then(|c| c.approval.as_deref());
         let ran = matches!(status, Status::Ok | Status::Ungated) && shown == Shows::Result;
         if ran && approval.is_some_and(|approval| !approval.confirmed) {
             let text = format!("call {id} to {tool} has a result although it was declined");
@@ -316,7 +311,7 @@ impl Graph {
         }
         let Some(call) = self.calls.get_mut(number.0 as usize) else { return };
         let time = scene.event.time.clone();
-        call.approval = Some(Approval { confirmed, scope: counted.scope, time });
+        call.approval = Some(Box::new(Approval { confirmed, scope: counted.scope, time }));
         let call_id = Text::from(call.call_id.as_str());
         if !confirmed {
             let declined = (call.tool.as_str().into(), call.arguments.as_str().into());
@@ -526,7 +521,7 @@ mod tests {
 
     /// What counts for the first call: yes, no, or nothing.
     fn approval(graph: &Graph) -> Option<bool> {
-        graph.calls()[0].approval.as_ref().map(|approval| approval.confirmed)
+        graph.calls().get(0).unwrap().approval.as_ref().map(|approval| approval.confirmed)
     }
 
     #[test]
@@ -535,9 +530,12 @@ mod tests {
         let (graph, observed) = build(&lines);
         assert_eq!(observed[3].answered, [CallNumber(0)]);
         assert_eq!(approval(&graph), Some(true));
-        assert_eq!(graph.calls()[0].approval.as_ref().map(|a| &a.scope), Some(&ApprovalScope::All));
+        assert_eq!(
+            graph.calls().get(0).unwrap().approval.as_ref().map(|a| &a.scope),
+            Some(&ApprovalScope::All)
+        );
         assert_eq!(assumed(&graph), ["approval_scope_unknown"]);
-        let fact = graph.facts().last().cloned();
+        let fact = graph.facts().iter().last();
         assert_eq!(
             fact,
             Some(SessionFact::Confirmation {
@@ -626,7 +624,7 @@ mod tests {
         let waits =
             WAITS.replace(r#""hint":"sure?""#, r#""hint":"sure?","payload":{"gatelog":{"rules":["a","b"]}}"#);
         let (graph, _) = build(&[CALL, &asked(), &waits, YES].concat());
-        let scope = graph.calls()[0].approval.as_ref().map(|approval| approval.scope.clone());
+        let scope = graph.calls().get(0).unwrap().approval.as_ref().map(|approval| approval.scope.clone());
         assert_eq!(scope, Some(ApprovalScope::Rules(vec!["a".to_owned(), "b".to_owned()])));
         assert!(assumed(&graph).is_empty());
     }

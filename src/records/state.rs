@@ -300,8 +300,8 @@ mod tests {
             rows,
             ["0 user early 1", r#"5 app out "done""#, "5 a.txt 3", r#"5 session k {"redacted":true}"#]
         );
-        assert_eq!(at(&graph, 0).role, Role::User);
-        assert!(at(&graph, 0).contents.contains("unattributed external input"));
+        assert_eq!(at(&graph, 0).role(), Role::User);
+        assert!(at(&graph, 0).contents().contains("unattributed external input"));
         assert_eq!(inputs(&graph, 1), [0; 0]);
         assert!(assumed(&graph).contains(&"state_reads"));
         let merged = build(

@@ -17,11 +17,11 @@ impl Graph {
         let names = &self.session;
         let path = ["history", &names.app, &names.user, &names.session].map(str::to_owned);
         let contents = resource(&path, UNATTRIBUTED, Known::Nothing);
-        let event = Event { id: format!("unsent:{}", self.sight.next().0), ..Event::default() };
+        let event = Event { id: format!("unsent:{}", self.sight.next().place()), ..Event::default() };
         let mut scene = self.scene(&event, false);
         let before = self.behind_unsent(ContextId::EMPTY);
         let record = self.resource(&mut scene, contents.into(), Role::Agent, before);
-        self.sight.append_unsent(record);
+        self.sight.append_unsent(record, scene.origin);
         let count = if events == 0 { "events".to_owned() } else { format!("{events} events") };
         let why = if why.is_empty() { String::new() } else { format!(" ({})", quoted(why)) };
         let text = format!(
@@ -46,6 +46,7 @@ impl Graph {
 mod tests {
     use super::*;
     use crate::lineage::RecordId;
+    use crate::records::building::at;
     use crate::records::building::events;
     use crate::records::building::short;
     use crate::records::building::warned;
@@ -65,7 +66,7 @@ mod tests {
         let free = |record: &RecordId| !graph.lineage().ancestors(*record).contains(unsent);
         let end = u32::try_from(graph.records().len()).unwrap();
         let after = (unsent.0 + 1..end).map(RecordId);
-        let words = |record: RecordId| graph.records()[record.0 as usize].contents.to_string();
+        let words = |record: RecordId| graph.records().get(record.0 as usize).unwrap().contents().to_string();
         let free = after.filter(free).map(words).collect();
         (graph, free)
     }
@@ -102,6 +103,6 @@ mod tests {
         graph.note_unsent(0, "");
         graph.note_unsent(1, "");
         assert_eq!(graph.lineage().members(graph.lineage().inputs(RecordId(1))), [RecordId(0)]);
-        assert!(graph.records()[1].contents.contains(UNATTRIBUTED));
+        assert!(at(&graph, 1).contents().contains(UNATTRIBUTED));
     }
 }

@@ -350,14 +350,14 @@ mod tests {
             }
             _ => None,
         };
-        graph.facts().iter().filter_map(row).collect()
+        graph.facts().iter().filter_map(|fact| row(&fact)).collect()
     }
 
     /// The contents of the records of resources, by number.
     fn resources(graph: &Graph) -> Vec<String> {
         let all = graph.records().iter().enumerate();
-        all.filter(|(_, record)| record.contents.contains("adk_resource"))
-            .map(|(number, record)| format!("{number} {}", record.contents))
+        all.filter(|(_, record)| record.contents().contains("adk_resource"))
+            .map(|(number, record)| format!("{number} {}", record.contents()))
             .collect()
     }
 
@@ -381,7 +381,7 @@ mod tests {
                 r#"7 {"adk_resource":["artifact","app","ann","s1","a.txt","4"],"provenance":"observed production"}"#,
             ]
         );
-        assert_eq!((at(&graph, 5).role, at(&graph, 6).role), (Role::Agent, Role::User));
+        assert_eq!((at(&graph, 5).role(), at(&graph, 6).role()), (Role::Agent, Role::User));
         assert_eq!((inputs(&graph, 5), inputs(&graph, 6)), (vec![1, 2, 3, 4], vec![]));
         assert_eq!(inputs(&graph, 8), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(inputs(&graph, 9), [0, 1, 2, 3, 4, 8, 5, 6, 7]);

@@ -5,13 +5,21 @@
 
 mod turn;
 
+use crate::column::Column;
+use crate::column::Texts;
 use crate::lineage::ContextId;
 use crate::lineage::RecordId;
 use crate::records::Text;
 use crate::records::identity::Trail;
+use crate::records::rows::OriginId;
+use crate::records::rows::Rows;
 use crate::records::visible::turn::Turn;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher as _;
+use std::num::NonZeroU32;
 
 /// An interned name; 0 is the empty one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -22,21 +30,58 @@ impl Name {
 }
 
 /// Authors, branches, scopes and invocations, each kept once.
+// Invariant: `numbers` has each name but the empty one, which is the first of `texts`.
 #[derive(Debug, Clone)]
 struct Names {
-    texts: Vec<String>,
-    numbers: BTreeMap<String, Name>,
+    texts: Texts,
+    numbers: HashTable<Name>,
+    state: RandomState,
 }
 
 impl Default for Names {
     fn default() -> Self {
-        Self { texts: vec![String::new()], numbers: BTreeMap::from([(String::new(), Name::NONE)]) }
+        let mut texts = Texts::default();
+        texts.push("");
+        Self { texts, numbers: HashTable::new(), state: RandomState::default() }
+    }
+}
+
+impl Names {
+    fn find(&self, text: &str) -> Option<Name> {
+        if text.is_empty() {
+            return Some(Name::NONE);
+        }
+        self.numbers.find(self.state.hash_one(text), |name| self.text(*name) == text).copied()
+    }
+
+    fn add(&mut self, text: &str) -> Name {
+        let name = Name(u32::try_from(self.texts.len()).unwrap_or(u32::MAX));
+        self.texts.push(text);
+        let (texts, state) = (&self.texts, &self.state);
+        let hash = |name: &Name| state.hash_one(texts.get(name.0 as usize));
+        self.numbers.insert_unique(hash(&name), name, hash);
+        name
+    }
+
+    fn text(&self, name: Name) -> &str {
+        self.texts.get(name.0 as usize)
     }
 }
 
 /// Number of an event in its session, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Moment(pub(crate) usize);
+pub(crate) struct Moment(u32);
+
+impl Moment {
+    // A session of more events than a `u32` counts does not fit into memory.
+    fn at(place: usize) -> Self {
+        Self(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn place(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// To whom a record is shown, within branch and scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,46 +100,59 @@ pub(crate) struct Entry {
     pub(crate) author: Name,
     pub(crate) branch: Name,
     pub(crate) scope: Name,
-    pub(crate) invocation: Name,
-    pub(crate) time: Text,
-    /// The times between which a summary replaces what was recorded before it.
-    pub(crate) span: Option<Box<(Text, Text)>>,
+    pub(crate) origin: OriginId,
+    /// What few events have.
+    pub(crate) rare: Option<Box<Rare>>,
     /// Whether it lies inside a run that a call of this session started, on a branch of its own.
     pub(crate) inner: bool,
+    /// Whether a turn starts with it, for agents other than its author.
+    pub(crate) starts_turn: bool,
+    alive: bool,
+    replaced_by: Option<NonZeroU32>,
+}
+
+/// What few events have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Rare {
+    /// The times between which a summary replaces what was recorded before it.
+    pub(crate) span: Option<(Text, Text)>,
     /// Where the calls were made that it answers from elsewhere: branch, scope, and whether that is inner too.
     pub(crate) answers: Vec<(Name, Name, bool)>,
     /// The event from which on a rewind undoes.
     pub(crate) rewinds_to: Option<Moment>,
-    /// Whether a turn starts with it, for agents other than its author.
-    pub(crate) starts_turn: bool,
     /// The event with the first call that it answers as a person.
     pub(crate) goes_on_with: Option<Moment>,
     /// Whether every viewer sees it, whatever is rewound.
-    everywhere: bool,
-    alive: bool,
-    replaced_by: Option<usize>,
+    pub(crate) everywhere: bool,
 }
 
 impl Entry {
-    pub(crate) fn new(records: std::ops::Range<u32>) -> Self {
+    pub(crate) fn new(records: std::ops::Range<u32>, origin: OriginId) -> Self {
         Self {
             first: records.start,
             end: records.end,
             author: Name::NONE,
             branch: Name::NONE,
             scope: Name::NONE,
-            invocation: Name::NONE,
-            time: Text::new(),
-            span: None,
+            origin,
+            rare: None,
             inner: false,
-            answers: Vec::new(),
-            rewinds_to: None,
             starts_turn: false,
-            goes_on_with: None,
-            everywhere: false,
             alive: true,
             replaced_by: None,
         }
+    }
+
+    fn is_everywhere(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.everywhere)
+    }
+
+    fn rewinds_to(&self) -> Option<Moment> {
+        self.rare.as_ref()?.rewinds_to
+    }
+
+    fn goes_on_with(&self) -> Option<Moment> {
+        self.rare.as_ref()?.goes_on_with
     }
 
     fn records(&self) -> impl Iterator<Item = RecordId> + use<> {
@@ -134,15 +192,16 @@ struct Scope {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sight {
     names: Names,
-    entries: Vec<Entry>,
-    shown: Vec<Shown>,
+    entries: Column<Entry>,
+    shown: Column<Shown>,
     /// Events that are neither rewound nor replaced by a summary.
-    alive: Vec<usize>,
+    alive: Column<u32>,
     epoch: u32,
     views: BTreeMap<Viewer, View>,
     /// Turns of agents that are shown no more than those.
     turns: BTreeMap<Viewer, Turn>,
-    first_of: BTreeMap<Name, Moment>,
+    /// The first event of each invocation, by name.
+    first_of: Column<Option<Moment>>,
     scopes: BTreeMap<Name, Scope>,
     any_rewind: bool,
     /// What the last compaction replaced: the next one may have been shown it again.
@@ -157,35 +216,29 @@ impl Sight {
         if text.is_empty() {
             return Name::NONE;
         }
-        if let Some(&name) = self.names.numbers.get(text) {
-            return name;
-        }
-        let name = Name(u32::try_from(self.names.texts.len()).unwrap_or(u32::MAX));
-        self.names.texts.push(text.to_owned());
-        self.names.numbers.insert(text.to_owned(), name);
-        name
+        self.names.find(text).unwrap_or_else(|| self.names.add(text))
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<Name> {
-        self.names.numbers.get(text).copied()
+        self.names.find(text)
     }
 
     pub(crate) fn text(&self, name: Name) -> &str {
-        self.names.texts.get(name.0 as usize).map_or("", String::as_str)
+        self.names.text(name)
     }
 
     /// The number that the next event gets.
     pub(crate) fn next(&self) -> Moment {
-        Moment(self.entries.len())
+        Moment::at(self.entries.len())
     }
 
     pub(crate) fn is_alive(&self, moment: Moment) -> bool {
-        self.entries.get(moment.0).is_some_and(|entry| entry.alive)
+        self.entries.get(moment.place()).is_some_and(|entry| entry.alive)
     }
 
     /// The records of an event; none for one that is not complete.
     pub(crate) fn records_of(&self, moment: Moment) -> Option<std::ops::Range<u32>> {
-        self.entries.get(moment.0).map(|entry| entry.first..entry.end)
+        self.entries.get(moment.place()).map(|entry| entry.first..entry.end)
     }
 
     /// Notes the call that an isolation scope was opened for.
@@ -266,7 +319,7 @@ impl Sight {
             known => {
                 let mut view = self.opened(trail, viewer.scope);
                 let mut records = trail.lineage().members(view.context);
-                let alive = self.alive.iter().copied();
+                let alive = self.alive.iter().map(|&number| number as usize);
                 records.extend(self.visible(viewer, alive, &mut view.thinkers));
                 let old = known.map_or(ContextId::EMPTY, |view| view.context);
                 view.context = continued(trail, old, &records);
@@ -306,8 +359,9 @@ impl Sight {
 
     fn sees(&self, viewer: Viewer, entry: &Entry) -> bool {
         let own = (entry.branch, entry.scope, entry.inner);
-        entry.everywhere
-            || std::iter::once(&own).chain(&entry.answers).any(|&place| self.sees_place(viewer, place))
+        let answers = entry.rare.iter().flat_map(|rare| &rare.answers);
+        entry.is_everywhere()
+            || std::iter::once(&own).chain(answers).any(|&place| self.sees_place(viewer, place))
     }
 
     fn sees_place(&self, viewer: Viewer, (of, scope, inner): (Name, Name, bool)) -> bool {
@@ -323,16 +377,17 @@ impl Sight {
 
     /// Whether an event lies inside a run on a branch of its own.
     pub(crate) fn is_inner(&self, moment: Moment) -> bool {
-        self.entries.get(moment.0).is_some_and(|entry| entry.inner)
+        self.entries.get(moment.place()).is_some_and(|entry| entry.inner)
     }
 
     /// Adds the newest record, which stands for events that were never sent: every viewer sees it from here on.
-    pub(crate) fn append_unsent(&mut self, record: RecordId) {
+    pub(crate) fn append_unsent(&mut self, record: RecordId, origin: OriginId) {
         if let Some(newest) = self.shown.last_mut() {
             *newest = Shown::Everyone;
         }
-        let entry = Entry { everywhere: true, ..Entry::new(record.0..record.0.saturating_add(1)) };
-        self.alive.push(self.entries.len());
+        let rare = Some(Box::new(Rare { everywhere: true, ..Rare::default() }));
+        let entry = Entry { rare, ..Entry::new(record.0..record.0.saturating_add(1), origin) };
+        self.alive.push(self.next().0);
         self.entries.push(entry);
         self.unsent = Some(record);
     }
@@ -343,7 +398,7 @@ impl Sight {
     }
 
     /// Adds an event whose records have been added.
-    pub(crate) fn append(&mut self, trail: &mut Trail, entry: Entry) {
+    pub(crate) fn append(&mut self, trail: &mut Trail, entry: Entry, invocation: Name) {
         let (branch, scope) = (Some(entry.branch), entry.scope);
         let starts = entry.branch != Name::NONE || !self.has_events(scope);
         if starts && !self.views.contains_key(&Viewer { scope, branch, agent: None }) {
@@ -352,9 +407,15 @@ impl Sight {
         }
         self.keep_thoughts(trail, &entry);
         self.scopes.entry(scope).or_default().seen = true;
-        self.first_of.entry(entry.invocation).or_insert(Moment(self.entries.len()));
-        let rewinds = entry.rewinds_to.is_some();
-        self.alive.push(self.entries.len());
+        let moment = self.next();
+        while self.first_of.len() <= invocation.0 as usize {
+            self.first_of.push(None);
+        }
+        if let Some(first) = self.first_of.get_mut(invocation.0 as usize) {
+            first.get_or_insert(moment);
+        }
+        let rewinds = entry.rewinds_to().is_some();
+        self.alive.push(moment.0);
         self.entries.push(entry);
         if rewinds {
             self.rewind();
@@ -394,7 +455,7 @@ impl Sight {
 
     /// The first event of an invocation.
     pub(crate) fn first_of(&self, invocation: &str) -> Option<Moment> {
-        self.first_of.get(&self.find(invocation)?).copied()
+        *self.first_of.get(self.find(invocation)?.0 as usize)?
     }
 
     /// From the end backwards each rewind undoes all from its target to itself; what it undoes undoes nothing.
@@ -402,20 +463,23 @@ impl Sight {
         self.epoch += 1;
         self.any_rewind = true;
         let mut undone_from = None;
-        for (i, entry) in self.entries.iter_mut().enumerate().rev() {
-            entry.alive = entry.everywhere || undone_from.is_none_or(|from| i < from);
-            if entry.alive && !entry.everywhere {
-                undone_from = entry.rewinds_to.map(|target| target.0);
+        let last = self.entries.len();
+        for (i, entry) in (0..last).rev().zip(self.entries.iter_mut().rev()) {
+            let everywhere = entry.is_everywhere();
+            entry.alive = everywhere || undone_from.is_none_or(|from| i < from);
+            if entry.alive && !everywhere {
+                undone_from = entry.rewinds_to().map(Moment::place);
             }
         }
-        self.alive.clear();
+        self.alive = Column::default();
         for i in 0..self.entries.len() {
             let by = self.entries.get(i).and_then(|entry| entry.replaced_by);
-            let stands = by.is_some_and(|by| self.entries.get(by).is_some_and(|summary| summary.alive));
+            let summary = by.and_then(|by| self.entries.get(by.get() as usize - 1));
+            let stands = summary.is_some_and(|summary| summary.alive);
             if let Some(entry) = self.entries.get_mut(i) {
                 entry.replaced_by = by.filter(|_| stands);
                 if entry.alive && !stands {
-                    self.alive.push(i);
+                    self.alive.push(Moment::at(i).0);
                 }
             }
         }
@@ -423,16 +487,22 @@ impl Sight {
 
     /// Replaces what lies within the span by a summary that comes next, on this branch and in this scope. Returns all
     /// records that the summary may have been computed from, also rewound ones: some versions summarise those too.
-    pub(crate) fn replace(&mut self, span: (&str, &str), branch: Name, scope: Name) -> Vec<RecordId> {
+    pub(crate) fn replace(
+        &mut self,
+        rows: &Rows,
+        span: (&str, &str),
+        branch: Name,
+        scope: Name,
+    ) -> Vec<RecordId> {
         let candidates: BTreeSet<usize> = if self.any_rewind {
             (0..self.entries.len()).collect()
         } else {
-            self.alive.iter().chain(&self.last_replaced).copied().collect()
+            self.alive.iter().map(|&i| i as usize).chain(self.last_replaced.iter().copied()).collect()
         };
         let (mut sources, mut replaced) = (Vec::new(), Vec::new());
-        let summary = self.entries.len();
+        let summary = self.next().0;
         for i in candidates {
-            let Some(entry) = self.entries.get(i).filter(|entry| within(entry, span)) else { continue };
+            let Some(entry) = self.entries.get(i).filter(|entry| within(rows, entry, span)) else { continue };
             sources.extend(
                 entry.records().filter(|record| {
                     !matches!(self.shown.get(record.0 as usize), Some(Shown::Nobody) | None)
@@ -449,10 +519,13 @@ impl Sight {
         }
         for &i in &replaced {
             if let Some(entry) = self.entries.get_mut(i) {
-                entry.replaced_by = Some(summary);
+                entry.replaced_by = NonZeroU32::new(summary.saturating_add(1));
             }
         }
-        self.alive.retain(|&i| self.entries.get(i).is_some_and(|entry| entry.replaced_by.is_none()));
+        let mut alive = Column::default();
+        let stands = |i: u32| self.entries.get(i as usize).is_some_and(|entry| entry.replaced_by.is_none());
+        self.alive.iter().copied().filter(|&i| stands(i)).for_each(|i| alive.push(i));
+        self.alive = alive;
         self.last_replaced = replaced;
         self.epoch += 1;
         sources
@@ -472,11 +545,10 @@ pub(crate) fn continued(trail: &mut Trail, old: ContextId, records: &[RecordId])
 }
 
 /// Whether the event, or all that it summarises, lies within the span.
-fn within(entry: &Entry, (start, end): (&str, &str)) -> bool {
-    let (first, last) = match entry.span.as_deref() {
-        Some((first, last)) => (first.as_str(), last.as_str()),
-        None => (entry.time.as_str(), entry.time.as_str()),
-    };
+fn within(rows: &Rows, entry: &Entry, (start, end): (&str, &str)) -> bool {
+    let time = rows.time(entry.origin);
+    let span = entry.rare.as_ref().and_then(|rare| rare.span.as_ref());
+    let (first, last) = span.map_or((&*time, &*time), |(first, last)| (first, last));
     if [start, end, first, last].iter().any(|time| time.is_empty()) {
         return false;
     }
@@ -606,8 +678,8 @@ mod tests {
         for (record, expected) in rows {
             assert_eq!(inputs(&graph, record), expected, "{record}");
         }
-        assert_eq!((at(&graph, 5).role, at(&graph, 7).role), (Role::Agent, Role::User));
-        assert!(at(&graph, 11).contents.contains("unattributed external input"));
+        assert_eq!((at(&graph, 5).role(), at(&graph, 7).role()), (Role::Agent, Role::User));
+        assert!(at(&graph, 11).contents().contains("unattributed external input"));
         assert_eq!(assumed(&graph), ["inner_runs"]);
     }
 
@@ -668,7 +740,7 @@ mod tests {
         for (record, expected) in rows {
             assert_eq!(inputs(&graph, record), expected, "{record}");
         }
-        assert_eq!(at(&graph, 3).role, Role::Agent);
+        assert_eq!(at(&graph, 3).role(), Role::Agent);
         assert!(graph.lineage().ancestors(RecordId(7)).contains(RecordId(1)));
         assert_eq!(warned(&graph), ["peer_actions"]);
     }

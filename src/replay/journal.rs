@@ -274,7 +274,7 @@ fn row(monitor: &Monitor, check: &Check<'_>) -> CallReport {
     };
     CallReport {
         seq: call.map(|call| call.record.0),
-        event_id: call.map_or_else(String::new, |call| call.event_id.clone()),
+        event_id: call.map_or_else(String::new, |call| graph.event_id(call.record).to_owned()),
         call_id: check.question.call_id.clone(),
         agent: check.question.agent.clone(),
         tool: check.question.tool.clone(),

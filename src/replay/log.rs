@@ -177,10 +177,10 @@ impl<'a> Course<'a> {
         visit: &mut dyn FnMut(&mut Monitor, Seen<'_>),
     ) {
         let first = u32::try_from(before).unwrap_or(u32::MAX);
-        let calls = monitor.graph().calls().get(before..).unwrap_or_default();
+        let calls = monitor.graph().calls().from(before);
         let new = (first..).zip(calls).map(|(at, call)| {
-            let name = (call.agent.clone(), call.tool.clone(), call.call_id.clone());
-            (CallNumber(at), name, call.arguments.clone())
+            let name = [&call.agent, &call.tool, &call.call_id].map(ToString::to_string);
+            (CallNumber(at), name.into(), call.arguments.to_string())
         });
         for (number, name, arguments) in new.collect::<Vec<_>>() {
             if !self.asked.contains(&name) {
@@ -213,7 +213,7 @@ impl<'a> Course<'a> {
             .get_mut(&name_of(decided))
             .and_then(|calls| if calls.len() > 1 { calls.pop_front() } else { calls.front().copied() });
         let recorded = known.and_then(|number| monitor.graph().calls().get(number.0 as usize));
-        let arguments = recorded.map_or_else(|| "{}".to_owned(), |call| call.arguments.clone());
+        let arguments = recorded.map_or_else(|| "{}".to_owned(), |call| call.arguments.to_string());
         if let (Some(key), Ok(arguments)) = (self.key, json::parse(&arguments)) {
             self.changed += usize::from(key.hash(&arguments.canonical()) != decided.arguments_hash);
         }
@@ -275,7 +275,7 @@ impl<'a> Course<'a> {
     /// What a person should look at.
     fn notices(&self, known: bool, monitor: &Monitor) -> Vec<Notice> {
         let graph = monitor.graph();
-        let numbers = (0_u32..).zip(graph.calls()).map(|(at, _)| CallNumber(at));
+        let numbers = (0_u32..).zip(graph.calls().iter()).map(|(at, _)| CallNumber(at));
         let ran = numbers.filter(|number| {
             let ok = matches!(graph.outcome(*number), CallOutcome::Ok);
             ok && !graph.was_allowed(*number)

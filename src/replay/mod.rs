@@ -215,11 +215,11 @@ fn row(graph: &Graph, number: CallNumber, decision: Decision, asked: bool) -> Op
     let call = graph.calls().get(number.0 as usize)?;
     Some(CallReport {
         seq: Some(call.record.0),
-        event_id: call.event_id.clone(),
-        call_id: call.call_id.clone(),
-        agent: call.agent.clone(),
-        tool: call.tool.clone(),
-        arguments: call.arguments.clone(),
+        event_id: graph.event_id(call.record).to_owned(),
+        call_id: call.call_id.to_string(),
+        agent: call.agent.to_string(),
+        tool: call.tool.to_string(),
+        arguments: call.arguments.to_string(),
         decision,
         outcome: graph.outcome(number),
         asked,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::lineage::RecordId;
-use crate::records::{Graph, Record, RecordKind, Role, SessionFact, Status};
+use crate::records::{Graph, Record, RecordKind, Role, SessionFact, Status, Text};
 use crate::report::json::line;
 use crate::report::visible::{shortened, visible};
 
@@ -70,10 +70,10 @@ fn inputs(graph: &Graph, at: usize) -> Vec<(u32, u32)> {
 }
 
 /// What is known of the call that a record makes or answers.
-#[derive(Debug, Clone, Copy, Default)]
-struct Known<'g> {
+#[derive(Debug, Clone, Default)]
+struct Known {
     /// Id, tool and arguments of the call.
-    call: Option<(&'g str, &'g str, &'g str)>,
+    call: Option<[Text; 3]>,
     /// For an answer, its status; for a call, what became of it.
     outcome: Option<&'static str>,
     /// Whether the record is the successful return of its call.
@@ -81,21 +81,21 @@ struct Known<'g> {
 }
 
 /// The same for each record, in their order.
-fn known(graph: &Graph) -> Vec<Known<'_>> {
+fn known(graph: &Graph) -> Vec<Known> {
     let mut all = vec![Known::default(); graph.records().len()];
-    for (number, call) in (0_u32..).zip(graph.calls()) {
+    for (number, call) in (0_u32..).zip(graph.calls().iter()) {
         if let Some(known) = all.get_mut(call.record.0 as usize) {
-            known.call = Some((&call.call_id, &call.tool, &call.arguments));
+            known.call = Some([&call.call_id, &call.tool, &call.arguments].map(Clone::clone));
             known.outcome = Some(graph.outcome(crate::records::CallNumber(number)).name());
         }
     }
-    for fact in graph.facts() {
+    for fact in graph.facts().iter() {
         if let SessionFact::ToolOutcome { record, call_id, tool, arguments, status } = fact
             && let Some(known) = all.get_mut(record.0 as usize)
         {
-            known.call = Some((call_id, tool, arguments));
+            known.call = Some([call_id, tool, arguments]);
             known.outcome = Some(status.name());
-            known.evidence = *status == Status::Ok;
+            known.evidence = status == Status::Ok;
         }
     }
     all
@@ -115,9 +115,9 @@ struct Line {
 }
 
 impl Line {
-    fn new(record: &Record, seq: usize, known: Known<'_>, inputs: &[(u32, u32)], width: Width) -> Self {
+    fn new(record: Record<'_>, seq: usize, known: &Known, inputs: &[(u32, u32)], width: Width) -> Self {
         let evidence = if known.evidence { "*" } else { "" };
-        let event = record.event.as_ref().and_then(|event| event.number);
+        let event = record.event_number();
         let cut = |text: &str, most: usize| match width {
             Width::Narrow => shortened(&visible(text), most),
             Width::Wide => visible(text),
@@ -126,25 +126,25 @@ impl Line {
             seq,
             event: event.map_or_else(|| "-".to_owned(), |number| number.to_string()),
             id: match width {
-                Width::Narrow => visible(&record.id).chars().take(SHORT_ID).collect(),
-                Width::Wide => visible(&record.id),
+                Width::Narrow => visible(&record.id()).chars().take(SHORT_ID).collect(),
+                Width::Wide => visible(&record.id()),
             },
-            agent: cut(&record.agent, AGENT),
-            role: role(record.role),
-            kind: kind(record.kind),
+            agent: cut(record.agent(), AGENT),
+            role: role(record.role()),
+            kind: kind(record.kind()),
             outcome: format!("{}{evidence}", known.outcome.unwrap_or("")),
-            contents: cut(excerpt(record), EXCERPT),
+            contents: cut(&excerpt(record), EXCERPT),
             inputs: runs(inputs, width),
         }
     }
 }
 
 /// What a record says: a call its calls, a part without text of its own its metadata.
-fn excerpt(record: &Record) -> &str {
-    match record.kind {
-        RecordKind::Call => &record.tools_json,
+fn excerpt(record: Record<'_>) -> Text {
+    match record.kind() {
+        RecordKind::Call => record.tools_json(),
         RecordKind::Data | RecordKind::Code | RecordKind::ServerCall | RecordKind::ServerAnswer => {
-            record.metadata.as_deref().unwrap_or("")
+            record.metadata().unwrap_or_default()
         }
         RecordKind::Text
         | RecordKind::Thought
@@ -153,7 +153,7 @@ fn excerpt(record: &Record) -> &str {
         | RecordKind::Resource
         | RecordKind::Signature
         | RecordKind::CodeResult
-        | RecordKind::Given => &record.contents,
+        | RecordKind::Given => record.contents().into(),
     }
 }
 
@@ -182,7 +182,7 @@ pub fn text(graph: &Graph, width: Width) -> String {
         .iter()
         .zip(known)
         .enumerate()
-        .map(|(seq, (record, known))| Line::new(record, seq, known, &inputs(graph, seq), width))
+        .map(|(seq, (record, known))| Line::new(record, seq, &known, &inputs(graph, seq), width))
         .collect();
     let widest = |cell: &dyn Fn(&Line) -> &str, least: usize| {
         lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0).max(least)
@@ -261,7 +261,9 @@ struct CallRow<'a> {
 pub fn lines(source: &str, graph: &Graph) -> String {
     let mut out = String::new();
     for (seq, (record, known)) in graph.records().iter().zip(known(graph)).enumerate() {
-        let event = record.event.as_ref().map(|event| EventRow {
+        let (id, tools_json, metadata) = (record.id(), record.tools_json(), record.metadata());
+        let event = record.event();
+        let event = event.as_ref().map(|event| EventRow {
             number: event.number,
             event_id: &event.event_id,
             invocation_id: &event.invocation_id,
@@ -273,17 +275,17 @@ pub fn lines(source: &str, graph: &Graph) -> String {
         let row = RecordRow {
             source,
             seq,
-            id: &record.id,
-            kind: kind(record.kind),
-            agent: &record.agent,
-            role: role(record.role),
-            contents: &record.contents,
-            tools_json: &record.tools_json,
-            entity: &record.entity,
-            principal: &record.principal,
-            metadata: record.metadata.as_deref(),
+            id: &id,
+            kind: kind(record.kind()),
+            agent: record.agent(),
+            role: role(record.role()),
+            contents: record.contents(),
+            tools_json: &tools_json,
+            entity: record.entity(),
+            principal: record.principal(),
+            metadata: metadata.as_deref(),
             event,
-            call: known.call.map(|(id, tool, arguments)| CallRow { id, tool, arguments }),
+            call: known.call.as_ref().map(|[id, tool, arguments]| CallRow { id, tool, arguments }),
             outcome: known.outcome,
             evidence: known.evidence,
             inputs: inputs(graph, seq),

@@ -89,11 +89,11 @@ fn answer(graph: &mut Graph, outcome: &Outcome) -> Result<(), String> {
     let Some(made) = graph.calls().get(number.0 as usize).cloned() else {
         return Err(format!("there is no call `{}`", outcome.call));
     };
-    let input = graph.records().get(made.record.0 as usize).map(|record| record.id.to_string());
+    let input = graph.records().get(made.record.0 as usize).map(|record| record.id().to_string());
     let id = outcome.id.clone().unwrap_or_else(|| format!("{}:{}", outcome.call, outcome.status.name()));
     let text = outcome.text.as_deref().unwrap_or("");
     let record = graph.add(Given {
-        agent: outcome.agent.clone().unwrap_or(made.agent),
+        agent: outcome.agent.clone().unwrap_or_else(|| made.agent.to_string()),
         inputs: input.into_iter().collect(),
         ..Given::new(&id, Role::Agent, text)
     })?;

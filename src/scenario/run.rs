@@ -1,6 +1,6 @@
 //! Cases to results.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Reason};
@@ -230,8 +230,7 @@ fn strangers(monitor: &Monitor, check: &Check, line: u32) -> Vec<String> {
     if records.is_empty() || current.is_empty() {
         return Vec::new();
     }
-    let known: BTreeSet<&str> = records.iter().map(|record| record.id.as_str()).collect();
-    let strange = current.iter().filter(|id| !known.contains(id.as_str()));
+    let strange = current.iter().filter(|id| monitor.graph().record_of(id).is_none());
     strange
         .map(|id| {
             format!(
@@ -320,8 +319,9 @@ fn answer_at(monitor: &mut Monitor, call: CallNumber, check: &Check) -> Answer {
     let graph = monitor.graph();
     let made = graph.calls().get(call.0 as usize);
     let ids = made.into_iter().flat_map(|made| made.current.iter());
-    let current = ids.filter_map(|id| graph.records().get(id.0 as usize)).map(|record| record.id.to_string());
-    let clock = made.map(|made| made.time.clone()).filter(|time| !time.is_empty());
+    let current =
+        ids.filter_map(|id| graph.records().get(id.0 as usize)).map(|record| record.id().to_string());
+    let clock = made.map(|made| made.time.to_string()).filter(|time| !time.is_empty());
     let request = Request { current: current.collect(), actions: actions.clone(), clock };
     Answer {
         decisions: monitor.judge(&request),

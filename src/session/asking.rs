@@ -141,7 +141,7 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
         return Matched::Refused("no such call".to_owned(), None);
     };
     if let Some(why) = call.refused {
-        return Matched::Refused(why, Some(*number));
+        return Matched::Refused(why.into(), Some(*number));
     }
     if graph.was_allowed(*number) {
         let text = format!(
@@ -329,7 +329,7 @@ impl Session {
             return Some(approved.approval.clone());
         }
         let Matched::Recorded { call, as_recorded: true, .. } = &considered.matched else { return None };
-        let mut approval = monitor.graph().calls().get(call.0 as usize)?.approval.clone()?;
+        let mut approval = monitor.graph().calls().get(call.0 as usize)?.approval.as_deref()?.clone();
         // Who answered in the session is not known.
         if approval.confirmed {
             approval.scope = ApprovalScope::Rules(within(&approval.scope, Self::self_rules(monitor)));

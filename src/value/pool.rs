@@ -3,17 +3,19 @@ use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::column::Texts;
 use crate::value::{CompoundId, ConstructorId, Symbol, Word};
 
 /// Every text and compound value of one session, each once.
 ///
 /// Values are numbered in the order of their first use. What was added after a [`Mark`] can be dropped again, so that
 /// the values of one check do not outlive it.
-// Invariant: the tables hold each number below `ends.len()` and `compounds.len()` exactly once.
+// Invariant: the tables hold each number below `texts.len()` and `compounds.len()` exactly once.
 #[derive(Debug, Clone, Default)]
 pub struct Pool {
-    text: String,
-    ends: Vec<usize>,
+    texts: Texts,
+    /// Bytes of the texts.
+    bytes: usize,
     symbols: HashTable<u32>,
     words: Vec<Word>,
     compounds: Vec<(ConstructorId, usize)>,
@@ -41,8 +43,8 @@ impl Pool {
     /// it has the same room.
     #[must_use]
     pub fn with_room(mut self, values: usize) -> Self {
-        let (all, ends, state) = (&self.text, &self.ends, &self.state);
-        self.symbols.reserve(values, |&id| state.hash_one(slice(all, ends, id)));
+        let (texts, state) = (&self.texts, &self.state);
+        self.symbols.reserve(values, |&id| state.hash_one(texts.get(id as usize)));
         let (words, compounds) = (&self.words, &self.compounds);
         self.compound_table.reserve(values, |&id| {
             let (constructor, fields) = compound_at(words, compounds, id);
@@ -54,15 +56,14 @@ impl Pool {
     /// The symbol of a text.
     pub fn symbol(&mut self, text: &str) -> Symbol {
         let hash = self.state.hash_one(text);
-        let (all, ends) = (&self.text, &self.ends);
-        if let Some(&id) = self.symbols.find(hash, |&id| slice(all, ends, id) == text) {
+        if let Some(&id) = self.symbols.find(hash, |&id| self.texts.get(id as usize) == text) {
             return Symbol(id);
         }
-        let id = u32::try_from(self.ends.len()).unwrap_or(u32::MAX);
-        self.text.push_str(text);
-        self.ends.push(self.text.len());
-        let (all, ends, state) = (&self.text, &self.ends, &self.state);
-        self.symbols.insert_unique(hash, id, |&id| state.hash_one(slice(all, ends, id)));
+        let id = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.push(text);
+        self.bytes += text.len();
+        let (texts, state) = (&self.texts, &self.state);
+        self.symbols.insert_unique(hash, id, |&id| state.hash_one(texts.get(id as usize)));
         Symbol(id)
     }
 
@@ -70,13 +71,13 @@ impl Pool {
     #[must_use]
     pub fn find(&self, text: &str) -> Option<Symbol> {
         let hash = self.state.hash_one(text);
-        self.symbols.find(hash, |&id| slice(&self.text, &self.ends, id) == text).map(|&id| Symbol(id))
+        self.symbols.find(hash, |&id| self.texts.get(id as usize) == text).map(|&id| Symbol(id))
     }
 
     /// The text of a symbol; empty for a symbol of another pool.
     #[must_use]
     pub fn text(&self, symbol: Symbol) -> &str {
-        slice(&self.text, &self.ends, symbol.0)
+        self.texts.get(symbol.0 as usize)
     }
 
     /// The value built from these fields.
@@ -107,20 +108,21 @@ impl Pool {
     /// How far the pool is filled now.
     #[must_use]
     pub fn mark(&self) -> Mark {
-        Mark { symbols: self.ends.len(), compounds: self.compounds.len() }
+        Mark { symbols: self.texts.len(), compounds: self.compounds.len() }
     }
 
     /// Drops all values added since the mark. Costs as much as there are such values.
     pub fn reset(&mut self, mark: Mark) {
-        for id in (mark.symbols..self.ends.len()).rev() {
+        for id in (mark.symbols..self.texts.len()).rev() {
+            let text = self.texts.get(id);
+            self.bytes -= text.len();
             let id = u32::try_from(id).unwrap_or(u32::MAX);
-            let hash = self.state.hash_one(slice(&self.text, &self.ends, id));
+            let hash = self.state.hash_one(text);
             if let Ok(entry) = self.symbols.find_entry(hash, |&other| other == id) {
                 entry.remove();
             }
         }
-        self.ends.truncate(mark.symbols);
-        self.text.truncate(self.ends.last().copied().unwrap_or(0));
+        self.texts.truncate(mark.symbols);
         for id in (mark.compounds..self.compounds.len()).rev() {
             let id = u32::try_from(id).unwrap_or(u32::MAX);
             let (constructor, fields) = compound_at(&self.words, &self.compounds, id);
@@ -136,15 +138,8 @@ impl Pool {
     /// Bytes that texts and compound values take.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.text.len() + self.ends.len() * 8 + self.words.len() * 8 + self.compounds.len() * 16
+        self.bytes + self.texts.len() * 8 + self.words.len() * 8 + self.compounds.len() * 16
     }
-}
-
-fn slice<'a>(text: &'a str, ends: &[usize], id: u32) -> &'a str {
-    let id = id as usize;
-    let start = if id == 0 { 0 } else { ends.get(id - 1).copied().unwrap_or(0) };
-    let end = ends.get(id).copied().unwrap_or(start);
-    text.get(start..end).unwrap_or("")
 }
 
 fn compound_at<'a>(

@@ -111,7 +111,7 @@ fn mixed(a: u64, b: u64) -> u64 {
 /// The verdict on one call, with the reason where the budget ran out.
 fn judged(monitor: &mut Monitor, arguments: &str) -> (Verdict, String) {
     let records = monitor.graph().records();
-    let current = records.last().map(|record| record.id.to_string()).into_iter().collect();
+    let current = records.last().map(|record| record.id().to_string()).into_iter().collect();
     let call = Action::CallTool { tool: "pay".to_owned(), arguments: arguments.to_owned() };
     let decision =
         monitor.judge(&Request { current, actions: vec![(call, Vec::new())], clock: None }).remove(0);

@@ -88,10 +88,11 @@ fn told(recording: &Recording) -> Vec<String> {
     for (number, record) in graph.records().iter().enumerate() {
         let from = graph.lineage().inputs(RecordId(u32::try_from(number).unwrap_or(u32::MAX)));
         let from: Vec<_> = graph.lineage().members(from).into_iter().map(|input| input.0).collect();
-        let branch = record.event.as_ref().map_or("", |event| event.branch.as_str());
-        let mut line = format!("{number} {} {:?} {:?} {branch}", record.agent, record.role, record.kind);
-        let _ = write!(line, " {} {} from {from:?}", record.contents, record.tools_json);
-        let _ = write!(line, " {}", record.metadata.as_deref().unwrap_or("none"));
+        let branch = record.event().map_or_else(String::new, |event| event.branch.to_string());
+        let mut line =
+            format!("{number} {} {:?} {:?} {branch}", record.agent(), record.role(), record.kind());
+        let _ = write!(line, " {} {} from {from:?}", record.contents(), record.tools_json());
+        let _ = write!(line, " {}", record.metadata().as_deref().unwrap_or("none"));
         lines.push(line);
     }
     lines.extend(graph.facts().iter().map(|fact| format!("{fact:?}")));

@@ -27,10 +27,10 @@ fn made(bytes: &[u8], parts: Parts) -> Graph {
 fn all(graph: &Graph) -> String {
     let mut out = text(graph, Width::Narrow);
     for (seq, record) in graph.records().iter().enumerate() {
-        let _ = writeln!(out, "{seq} {:?} {}", record.role, record.metadata.as_deref().unwrap_or("none"));
+        let _ = writeln!(out, "{seq} {:?} {}", record.role(), record.metadata().as_deref().unwrap_or("none"));
     }
-    for fact in graph.facts() {
-        match fact {
+    for fact in graph.facts().iter() {
+        match &fact {
             SessionFact::ToolResult { .. }
             | SessionFact::ToolOutcome { .. }
             | SessionFact::ToolOutput { .. } => {

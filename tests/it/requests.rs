@@ -30,8 +30,8 @@ fn records(file: &str, agents: &str) -> String {
     for (record, id) in graph.records().iter().zip((0..).map(RecordId)) {
         let lineage = graph.lineage();
         let inputs: Vec<_> = lineage.members(lineage.inputs(id)).iter().map(|input| input.0).collect();
-        let said = if record.contents.is_empty() { &record.tools_json } else { &record.contents };
-        let _infallible = writeln!(out, "{} {:?} {} {inputs:?} {said}", id.0, record.role, record.agent);
+        let said = if record.contents().is_empty() { &*record.tools_json() } else { record.contents() };
+        let _infallible = writeln!(out, "{} {:?} {} {inputs:?} {said}", id.0, record.role(), record.agent());
     }
     let assumed: Vec<_> = graph.assumptions().iter().map(|notice| notice.kind.as_str()).collect();
     let _infallible = writeln!(out, "assumed: {assumed:?}");

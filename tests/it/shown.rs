@@ -58,8 +58,8 @@ fn rebuilt(recording: &Recording, agents: &str) -> BTreeMap<usize, Vec<Place>> {
     for (number, event) in recording.events.iter().enumerate() {
         graph.extend(event).unwrap();
         let mut part = 0;
-        for record in graph.records().get(places.len()..).unwrap() {
-            let resource = record.kind == RecordKind::Resource;
+        for record in graph.records().iter().skip(places.len()) {
+            let resource = record.kind() == RecordKind::Resource;
             let id = RecordId(u32::try_from(places.len()).unwrap());
             places.push((!resource).then_some((number, part)));
             if !resource {
@@ -308,20 +308,20 @@ fn instructions_are_filled_with_what_was_written() {
             graph.extend(event).unwrap();
         }
         for (record, id) in graph.records().iter().zip((0..).map(RecordId)) {
-            let own = record.event.as_ref().is_some_and(|event| sent.iter().any(|id| *id == event.event_id));
-            if !own || record.role != Role::Assistant {
+            let own = record.event().is_some_and(|event| sent.iter().any(|id| *id == event.event_id));
+            if !own || record.role() != Role::Assistant {
                 continue;
             }
             let lineage = graph.lineage();
             for input in lineage.members(lineage.inputs(id)) {
-                let input = &graph.records()[input.0 as usize];
+                let input = graph.records().get(input.0 as usize).unwrap();
                 // A request without contents leaves the history as it is rebuilt beside the instruction.
-                let with_record = input.event.as_ref().map(|event| &event.event_id);
-                if with_record != record.event.as_ref().map(|event| &event.event_id) {
+                let with_record = input.event().map(|event| event.event_id);
+                if with_record != record.event().map(|event| event.event_id) {
                     continue;
                 }
-                assert_eq!(input.role, Role::Agent, "{}: {}", path.display(), input.contents);
-                filled.push(format!("{}: {}", name(&path), input.contents));
+                assert_eq!(input.role(), Role::Agent, "{}: {}", path.display(), input.contents());
+                filled.push(format!("{}: {}", name(&path), input.contents()));
             }
         }
     }

@@ -359,8 +359,10 @@ impl Case {
             let records = self.monitor.graph().records().len();
             let names = |picks: &[prop::sample::Index]| -> Vec<String> {
                 let all = self.monitor.graph().records();
-                let ids =
-                    picks.iter().filter(|_| records > 0).map(|pick| all[pick.index(records)].id.to_string());
+                let ids = picks
+                    .iter()
+                    .filter(|_| records > 0)
+                    .map(|pick| all.get(pick.index(records)).unwrap().id().to_string());
                 ids.collect::<BTreeSet<_>>().into_iter().collect()
             };
             match next {
@@ -388,7 +390,7 @@ impl Case {
         let observed = self.monitor.observe(&event).unwrap();
         self.done.push(Done::Event(Box::new(event)));
         for number in observed.calls {
-            let call = self.monitor.graph().calls()[number.0 as usize].clone();
+            let call = self.monitor.graph().calls().get(number.0 as usize).unwrap().clone();
             let facts = self.facts_of_call(&call);
             let ours = self.monitor.judge_call(number);
             let theirs = self.fresh().judge_call(number);
@@ -491,7 +493,7 @@ impl Case {
 
     fn facts_of_call(&self, call: &ProposedCall) -> Facts {
         let records = self.monitor.graph().records();
-        let id = |record: &RecordId| records[record.0 as usize].id.to_string();
+        let id = |record: &RecordId| records.get(record.0 as usize).unwrap().id().to_string();
         let current: Vec<String> = call.current.iter().map(id).collect();
         let mut facts = self.host_facts(&current);
         self.add_action(&mut facts, 0, &call.tool, &call.arguments);
@@ -517,23 +519,23 @@ impl Case {
     }
 
     fn id(&self, record: RecordId) -> Value {
-        text(&self.monitor.graph().records()[record.0 as usize].id)
+        text(&self.monitor.graph().records().get(record.0 as usize).unwrap().id())
     }
 
     fn add_records(&self, facts: &mut Facts) {
         let (types, graph) = (&self.policy.program().types, self.monitor.graph());
         let position = types.record("EdgeDataRecord").unwrap().0;
-        for (at, record) in (0..).map(RecordId).zip(graph.records()) {
-            let role = match record.role {
+        for (at, record) in (0..).map(RecordId).zip(graph.records().iter()) {
+            let role = match record.role() {
                 Role::Assistant => "Assistant",
                 Role::System => "SystemRole",
                 Role::User => "UserRole",
                 Role::Agent => "AgentType",
             };
             let role = Value::Compound(types.variant(role).unwrap().0, Vec::new());
-            let texts = [&record.contents, &record.tools_json, &record.agent].map(|part| text(part));
+            let texts = [record.contents(), &record.tools_json(), record.agent()].map(text);
             let mut fields = texts.to_vec();
-            fields.extend([role, text(&record.entity), text(&record.principal)]);
+            fields.extend([role, text(record.entity()), text(record.principal())]);
             let message = Value::Compound(types.record("Message").unwrap().0, fields);
             self.add(facts, "SentMessage", vec![self.id(at), message]);
             for (source, place) in graph.lineage().edges_backwards(at) {
@@ -552,8 +554,8 @@ impl Case {
         let row = |record: RecordId, texts: &[&str]| {
             std::iter::once(self.id(record)).chain(texts.iter().map(|part| text(part))).collect()
         };
-        for fact in graph.facts() {
-            let (name, row) = match fact {
+        for fact in graph.facts().iter() {
+            let (name, row) = match &fact {
                 SessionFact::ToolResult { record, tool, arguments } => {
                     ("ToolResult", row(*record, &[tool, arguments]))
                 }
@@ -581,8 +583,8 @@ impl Case {
             };
         }
         for call in running {
-            let call = &graph.calls()[call.0 as usize];
-            let texts = [&call.call_id, &call.tool, &call.arguments].map(String::as_str);
+            let call = graph.calls().get(call.0 as usize).unwrap();
+            let texts = [&call.call_id, &call.tool, &call.arguments].map(|text| text.as_str());
             let [call_id, tool, arguments] = texts;
             self.add(facts, "ToolOutcome", row(call.record, &[call_id, tool, arguments, "running"]));
         }

@@ -140,7 +140,8 @@ fn session(policy: &str, shape: Shape, size: usize) -> Result<(Monitor, usize, f
 
 /// Seconds of one check, and its verdict with what ran out.
 fn judged(monitor: &mut Monitor, arguments: &str) -> Result<(f64, String), Box<dyn Error>> {
-    let current = monitor.graph().records().last().map(|record| record.id.to_string()).into_iter().collect();
+    let current =
+        monitor.graph().records().last().map(|record| record.id().to_string()).into_iter().collect();
     let call = Action::CallTool { tool: "pay".to_owned(), arguments: arguments.to_owned() };
     let dirty = vec![["dirty".to_owned(), "r0".to_owned(), String::new()]];
     let request = Request { current, actions: vec![(call, dirty)], clock: None };

@@ -85,7 +85,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn report(name: &str, shape: &str, size: usize, session: &mut Session) -> Result<(), Box<dyn Error>> {
     let last = session.inputs.len() - 1;
-    let id = |monitor: &Monitor, at: usize| monitor.graph().records()[at].id.clone();
+    let id = |monitor: &Monitor, at: usize| {
+        monitor.graph().records().get(at).map_or_else(String::new, |record| record.id().to_string())
+    };
     let (current, first) = (id(&session.monitor, last), id(&session.monitor, 0));
     let call = Action::CallTool { tool: "pay".to_owned(), arguments: "{}".to_owned() };
     let dirty = vec![["dirty".to_owned(), first.to_string(), String::new()]];

@@ -42,11 +42,11 @@ impl Adjacency {
             adjacency.appended.extend(lineage.appended(ContextId(context)).iter().map(|record| record.0));
         }
         adjacency.starts.push(number(adjacency.appended.len()));
-        for fact in graph.facts() {
+        for fact in graph.facts().iter() {
             if let SessionFact::ToolResult { record, tool, .. } = fact
                 && let Some(place) = adjacency.tools.get_mut(record.0 as usize)
             {
-                *place = Tools::of(tool);
+                *place = Tools::of(&tool);
             }
         }
         adjacency

@@ -66,7 +66,7 @@ impl Case {
             payments.iter().filter_map(|number| graph.calls().get(number.0 as usize)).collect();
         let first = calls.first().ok_or_else(|| Fault::new("the session ends without payments"))?;
         let current = first.current.iter().map(|record| record.0).collect();
-        let arguments = calls.iter().map(|call| call.arguments.clone()).collect();
+        let arguments = calls.iter().map(|call| call.arguments.to_string()).collect();
         Ok(Self { shape, taint, messages, adjacency, payments, current, arguments, graph })
     }
 

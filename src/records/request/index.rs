@@ -3,6 +3,7 @@
 use crate::json;
 use crate::json::Json;
 use crate::lineage::RecordId;
+use crate::records::Graph;
 use crate::records::Record;
 use crate::records::RecordKind;
 use crate::records::Role;
@@ -46,9 +47,9 @@ impl Saying {
     }
 
     /// What a record says.
-    fn of_record(record: &Record) -> Vec<Self> {
-        let (agent, words) = (record.agent.to_string(), record.contents.to_string());
-        match record.kind {
+    fn of_record(record: &Record<'_>) -> Vec<Self> {
+        let (agent, words) = (record.agent().to_owned(), record.contents().to_owned());
+        match record.kind() {
             RecordKind::Text | RecordKind::Thought => {
                 vec![Self::Text(words.clone()), Self::Said(agent, words)]
             }
@@ -66,7 +67,7 @@ impl Saying {
         }
     }
 
-    fn of_call(agent: String, record: &Record) -> Vec<Self> {
+    fn of_call(agent: String, record: &Record<'_>) -> Vec<Self> {
         let Some((name, arguments)) = call_of(record) else { return Vec::new() };
         let mut all = Vec::new();
         if let Json::Object(fields) = &arguments
@@ -82,11 +83,11 @@ impl Saying {
         all
     }
 
-    fn of_answer(agent: String, record: &Record) -> Vec<Self> {
-        let metadata = record.metadata.as_deref().and_then(|text| json::parse(text).ok());
+    fn of_answer(agent: String, record: &Record<'_>) -> Vec<Self> {
+        let metadata = record.metadata().and_then(|text| json::parse(&text).ok());
         let answer = metadata.as_ref().and_then(|json| json.field("s:function_response"));
         let name = answer.and_then(|json| json.field("s:name")).and_then(Json::text);
-        let response = json::parse(&record.contents).ok();
+        let response = json::parse(record.contents()).ok();
         let (Some(name), Some(response)) = (name, response) else { return Vec::new() };
         let (name, response) = (name.to_owned(), response.canonical());
         vec![Self::Returned(agent, name.clone(), response.clone()), Self::Answer(name, response)]
@@ -94,12 +95,12 @@ impl Saying {
 }
 
 /// Whether a record is a message that a call wrote, and no person.
-fn is_handed_down(record: &Record) -> bool {
-    record.kind == RecordKind::Text && record.role == Role::Agent && &*record.agent == "user"
+fn is_handed_down(record: &Record<'_>) -> bool {
+    record.kind() == RecordKind::Text && record.role() == Role::Agent && record.agent() == "user"
 }
 
-fn call_of(record: &Record) -> Option<(String, Json)> {
-    let Ok(Json::Array(calls)) = json::parse(&record.tools_json) else { return None };
+fn call_of(record: &Record<'_>) -> Option<(String, Json)> {
+    let Ok(Json::Array(calls)) = json::parse(&record.tools_json()) else { return None };
     let call = calls.first()?;
     let arguments = call.field("arguments").and_then(Json::text).and_then(|text| json::parse(text).ok())?;
     Some((call.field("name")?.text()?.to_owned(), arguments))
@@ -140,22 +141,23 @@ pub(crate) struct Index {
 
 impl Index {
     /// Takes in what is new.
-    pub(crate) fn update(&mut self, records: &[Record], facts: &[SessionFact]) {
+    pub(crate) fn update(&mut self, graph: &Graph) {
+        let (records, facts) = (graph.records(), graph.facts());
         for (number, record) in records.iter().enumerate().skip(self.records) {
             let id = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
-            if is_handed_down(record) {
-                self.replace_its_call(records, &record.contents);
+            if is_handed_down(&record) {
+                self.replace_its_call(graph, &record.contents());
             }
-            for saying in Saying::of_record(record) {
+            for saying in Saying::of_record(&record) {
                 let fitting = self.by_saying.entry(saying).or_default();
                 if fitting.last() != Some(&id) {
                     fitting.push(id);
                 }
             }
         }
-        for fact in facts.iter().skip(self.facts) {
+        for fact in facts.from(self.facts) {
             if let SessionFact::ToolOutput { record, tool, arguments } = fact {
-                self.outputs.insert(*record, (tool.clone(), arguments.clone()));
+                self.outputs.insert(record, (tool, arguments));
             }
         }
         (self.records, self.facts) = (records.len(), facts.len());
@@ -163,11 +165,11 @@ impl Index {
 
     /// The first message of a run that a call started says what the call says: from there on it stands for those words, and
     /// has the call behind it.
-    fn replace_its_call(&mut self, records: &[Record], words: &str) {
+    fn replace_its_call(&mut self, graph: &Graph, words: &str) {
         for saying in Saying::of_text(words) {
             let Some(fitting) = self.by_saying.get_mut(&saying) else { continue };
-            let newest = fitting.last().and_then(|id| records.get(id.0 as usize));
-            if newest.is_some_and(|newest| newest.kind == RecordKind::Call) {
+            let newest = fitting.last().and_then(|id| graph.records().get(id.0 as usize));
+            if newest.is_some_and(|newest| newest.kind() == RecordKind::Call) {
                 fitting.pop();
             }
         }

@@ -13,6 +13,7 @@ use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::request::either;
 use crate::records::request::items;
+use crate::records::rows::Form;
 use crate::records::visible::Shown;
 use std::sync::Arc;
 
@@ -71,6 +72,7 @@ impl Graph {
             contents: text.into(),
             tools_json: NO_CALLS,
             metadata: metadata.ok(),
+            form: Form::Words,
             role,
         };
         let record = self.record(scene, body, inputs, Shown::Nobody);
@@ -82,8 +84,8 @@ impl Graph {
     fn is_filled(&self, instruction: &str, reads: &[agents::Read], values: &[RecordId], text: &str) -> bool {
         let value = |read: &agents::Read| {
             let at = reads.iter().position(|other| other == read)?;
-            let record = self.records.get(values.get(at)?.0 as usize)?;
-            let contents = json::parse(&record.contents).ok()?;
+            let record = self.records().get(values.get(at)?.0 as usize)?;
+            let contents = json::parse(record.contents()).ok()?;
             match contents.field("value")?.field("value")? {
                 Json::Null => Some(String::new()),
                 Json::Text(text) => Some(text.to_string()),

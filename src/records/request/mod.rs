@@ -18,6 +18,7 @@ use crate::records::SessionFact;
 use crate::records::extend::Body;
 use crate::records::extend::Scene;
 use crate::records::request::index::Saying;
+use crate::records::rows::Form;
 use crate::records::secret::holds_credential;
 use crate::records::secret::redacted;
 use crate::records::state::Known;
@@ -62,7 +63,7 @@ impl Graph {
     /// come its records, and those of which one cannot be told to be the one that was shown.
     fn requested(&mut self, scene: &mut Scene<'_>, request: &Json) -> (ContextId, BTreeSet<RecordId>) {
         let mut index = std::mem::take(&mut self.index);
-        index.update(&self.records, &self.facts);
+        index.update(self);
         let mut inputs: Vec<_> = self.sight.unsent().into_iter().collect();
         inputs.extend(self.instructed(scene, request));
         let book = &self.book;
@@ -122,18 +123,20 @@ impl Graph {
         index: &Index,
         inputs: &mut Vec<RecordId>,
     ) {
-        let record = |id: RecordId| self.records.get(id.0 as usize);
-        let of_answers = several.iter().all(|&id| record(id).is_some_and(|r| r.kind == RecordKind::Response));
+        let record = |id: RecordId| self.records().get(id.0 as usize);
+        let of_answers =
+            several.iter().all(|&id| record(id).is_some_and(|r| r.kind() == RecordKind::Response));
         if !of_answers {
-            let by_person = several.iter().all(|&id| record(id).is_some_and(|r| r.role == Role::User));
+            let by_person = several.iter().all(|&id| record(id).is_some_and(|r| r.role() == Role::User));
             inputs.extend(several);
             if !by_person {
-                let text = several.first().and_then(|&id| record(id)).map(|r| r.contents.to_string());
+                let text = several.first().and_then(|&id| record(id)).map(|r| r.contents().to_owned());
                 inputs.push(self.unknown_piece(scene, &text.unwrap_or_default()));
             }
             return;
         }
-        let Some(like) = several.first().and_then(|&id| record(id)).cloned() else { return };
+        let Some(like) = several.first().and_then(|&id| record(id)) else { return };
+        let (contents, tools_json, metadata) = (like.contents().into(), like.tools_json(), like.metadata());
         let lineage = self.trail.lineage();
         let mut sources: Vec<RecordId> = Vec::new();
         for &answer in several {
@@ -143,9 +146,10 @@ impl Graph {
         let body = Body {
             kind: RecordKind::Response,
             place: usize::MAX,
-            contents: like.contents,
-            tools_json: like.tools_json,
-            metadata: like.metadata,
+            contents,
+            tools_json,
+            metadata,
+            form: Form::Kept,
             role: Role::Agent,
         };
         let copy = self.record(scene, body, context, Shown::Nobody);
@@ -352,7 +356,9 @@ mod tests {
 
     fn unknown(graph: &Graph) -> Vec<usize> {
         let all = graph.records().iter().enumerate();
-        all.filter(|(_, record)| record.contents.contains("unattributed")).map(|(number, _)| number).collect()
+        all.filter(|(_, record)| record.contents().contains("unattributed"))
+            .map(|(number, _)| number)
+            .collect()
     }
 
     #[test]
@@ -392,7 +398,7 @@ mod tests {
         let answer = r#"{"functionResponse":{"name":"f","response":{"ok":1}}}"#;
         let (graph, _) = build(&format!("{twice}{}", asked("bob say end", &[answer])));
         let copy = at(&graph, 4);
-        assert_eq!((copy.contents.as_str(), copy.role), (r#"{"ok":1}"#, Role::Agent));
+        assert_eq!((copy.contents(), copy.role()), (r#"{"ok":1}"#, Role::Agent));
         assert_eq!((inputs(&graph, 4), inputs(&graph, 5)), (vec![0, 2], vec![4]));
         assert_eq!((outcomes(&graph).1, outcomes(&graph).2), (vec![1, 3], vec![1, 3, 4, 4]));
         let call = |n: u32| format!(r#"{{"functionCall":{{"name":"f","args":{{"n":{n}}}}}}}"#);
@@ -466,23 +472,23 @@ mod tests {
         let name = r#"You are an agent. Your internal name is \"bot\"."#;
         let agents = "agents: [{name: bot, instruction: Be brief}]";
         let graph = build_with(agents, &line(&format!(r"Be brief\n\n{name}")));
-        assert_eq!((at(&graph, 0).role, at(&graph, 0).contents.as_str()), (Role::System, "Be brief"));
+        assert_eq!((at(&graph, 0).role(), at(&graph, 0).contents()), (Role::System, "Be brief"));
         assert_eq!((inputs(&graph, 1), assumed(&graph).len()), (vec![0], 0));
         let graph = build_with(agents, &line("Be brief, and pay"));
-        assert_eq!((at(&graph, 0).role, unknown(&graph)), (Role::User, vec![0]));
+        assert_eq!((at(&graph, 0).role(), unknown(&graph)), (Role::User, vec![0]));
         let first = build_with(agents, &asked("bot say end", &[&text("Be brief")]));
-        assert_eq!(at(&first, 0).role, Role::System);
+        assert_eq!(at(&first, 0).role(), Role::System);
         let agents = "agents: [{name: bot, instruction: 'On {k}'}]";
         let writes = "user say go\nf nothing\nbot call c f {}\nbot answer c f {} @ \"actions\":{\"stateDelta\":{\"k\":\"tea\"}}\n";
         let graph = build_with(agents, &format!("{writes}{}", line("On tea")));
         let last = last_of(&graph);
-        assert_eq!(at(&graph, last - 1).role, Role::Agent);
+        assert_eq!(at(&graph, last - 1).role(), Role::Agent);
         assert_eq!(
             (inputs(&graph, last).contains(&(last - 1)), inputs(&graph, last - 1)),
             (true, vec![last - 2])
         );
-        assert!(at(&graph, last - 2).contents.contains("observed production"));
+        assert!(at(&graph, last - 2).contents().contains("observed production"));
         let graph = build_with(agents, &format!("{writes}{}", line("On coffee")));
-        assert_eq!(at(&graph, last_of(&graph) - 1).role, Role::User);
+        assert_eq!(at(&graph, last_of(&graph) - 1).role(), Role::User);
     }
 }

@@ -53,8 +53,8 @@ impl Graph {
             return true;
         }
         let own = |record: RecordId| {
-            let written = self.records.get(record.0 as usize);
-            written.is_some_and(|record| record.agent == scene.event.author)
+            let written = self.records().get(record.0 as usize);
+            written.is_some_and(|record| record.agent() == scene.event.author)
         };
         lineage
             .members_backwards(turn)

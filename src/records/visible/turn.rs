@@ -54,9 +54,9 @@ impl Sight {
     /// The start of the turn, where it was known until some event.
     fn start_since(&self, viewer: Viewer, turn: &Turn) -> Option<usize> {
         let mut start = turn.start;
-        for (number, entry) in self.entries.iter().enumerate().skip(turn.view.upto) {
-            if let Some(call) = entry.goes_on_with
-                && start.is_some_and(|start| call.0 < start)
+        for (number, entry) in (turn.view.upto..).zip(self.entries.from(turn.view.upto)) {
+            if let Some(call) = entry.goes_on_with()
+                && start.is_some_and(|start| call.place() < start)
             {
                 return self.start_before(viewer);
             }
@@ -70,9 +70,9 @@ impl Sight {
     /// The same by a look back from the end, as far as the turn goes.
     fn start_before(&self, viewer: Viewer) -> Option<usize> {
         let mut at_most = usize::MAX;
-        for (number, entry) in self.entries.iter().enumerate().rev() {
-            if let Some(call) = entry.goes_on_with {
-                at_most = at_most.min(call.0);
+        for (number, entry) in (0..self.entries.len()).rev().zip(self.entries.iter().rev()) {
+            if let Some(call) = entry.goes_on_with() {
+                at_most = at_most.min(call.place());
             }
             if number <= at_most && self.starts(viewer, entry) {
                 return Some(number);
