@@ -25,8 +25,8 @@ pub struct StepId(pub u32);
 /// The call that a proof is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subject {
-    /// Number of its record.
-    pub seq: u32,
+    /// Number of its record; none where no record of the session is the call.
+    pub seq: Option<u32>,
     /// Its id; may be empty.
     pub call_id: String,
     /// The agent that made it.

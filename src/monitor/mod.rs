@@ -258,18 +258,13 @@ impl Monitor {
 
     /// Judges a call as a gate was asked about it. Nothing of the session changes.
     pub fn judge_gated(&mut self, call: &GatedCall<'_>) -> Decision {
-        let check = Check {
-            current: Current::Recorded(call.current),
-            asking: vec![Asking {
-                asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
-                metadata: call.metadata,
-                record: call.record,
-            }],
-            questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
-            clock: Some(call.clock).filter(|clock| !clock.is_empty()),
-        };
-        let decision = self.judging().decide(&check).into_iter().next();
+        let decision = self.judging().decide(&check_of_gated(call)).into_iter().next();
         decision.unwrap_or_else(|| Decision::fault("the policy gave no decision".to_owned()))
+    }
+
+    /// Why a call that a gate was asked about is decided as it is: see [`Monitor::explain`].
+    pub(crate) fn explain_gated(&mut self, call: &GatedCall<'_>, subject: explain::Subject) -> Proof {
+        self.judging().explain(&check_of_gated(call), call.current, subject)
     }
 
     /// Judges a request made by hand: one decision for each action.
@@ -325,7 +320,7 @@ impl Monitor {
             return Proof::of_fault(explain::Subject::default(), decision);
         };
         let subject = explain::Subject {
-            seq: call.record.0,
+            seq: Some(call.record.0),
             call_id: call.call_id.clone(),
             agent: call.agent.clone(),
             tool: call.tool.clone(),
@@ -361,6 +356,19 @@ fn check_of(call: &ProposedCall) -> Check<'_> {
         }],
         questions: vec![Question { subject, approval: call.approval.as_ref() }],
         clock: Some(time.as_str()).filter(|time| !time.is_empty()),
+    }
+}
+
+fn check_of_gated<'a>(call: &'a GatedCall<'_>) -> Check<'a> {
+    Check {
+        current: Current::Recorded(call.current),
+        asking: vec![Asking {
+            asked: Asked::CallTool { tool: call.tool, arguments: call.arguments },
+            metadata: call.metadata,
+            record: call.record,
+        }],
+        questions: vec![Question { subject: Subject::Tool(call.tool), approval: call.approval.as_ref() }],
+        clock: Some(call.clock).filter(|clock| !clock.is_empty()),
     }
 }
 

@@ -93,7 +93,8 @@ impl<'p> Tree<'p> {
             let (id, tool) = (visible(id), visible_name(&subject.tool));
             let line = format!("{} {arguments}", color.bold(&format!("{id}  {tool}")));
             self.line(&line);
-            self.line(&format!("by {}, record #{}", visible(&subject.agent), subject.seq));
+            let record = subject.seq.map_or_else(|| "in no event".to_owned(), |seq| format!("record #{seq}"));
+            self.line(&format!("by {}, {record}", visible(&subject.agent)));
         }
         let verdict = self.proof.decision.verdict;
         let name = match verdict {
@@ -296,14 +297,14 @@ impl<'p> Tree<'p> {
         if skipped > 0 {
             names.insert(ENDS.min(names.len()), format!("… {skipped} more …"));
         }
-        let own = way.last().is_some_and(|last| last.0 == self.proof.subject.seq);
+        let own = way.last().is_some_and(|last| Some(last.0) == self.proof.subject.seq);
         let call = if own { " (this call)" } else { "" };
         format!("path {}{call}", names.join(" → "))
     }
 
     /// What a record says, where it has not been shown.
     fn mention(&mut self, record: RecordId) -> Option<String> {
-        if record.0 == self.proof.subject.seq && !self.proof.subject.tool.is_empty() {
+        if Some(record.0) == self.proof.subject.seq && !self.proof.subject.tool.is_empty() {
             return None;
         }
         let at = self.proof.records.binary_search_by_key(&record, |mention| mention.record).ok()?;

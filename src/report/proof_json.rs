@@ -23,7 +23,7 @@ struct Document<'a> {
 
 #[derive(Debug, Serialize)]
 struct CallRow<'a> {
-    seq: u32,
+    seq: Option<u32>,
     call_id: &'a str,
     agent: &'a str,
     tool: &'a str,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::decision::{Decision, Verdict};
+use crate::explain::{Proof, Subject};
 use crate::json::{self, Json};
 use crate::lineage::RecordId;
 use crate::monitor::{GatedCall, Monitor};
@@ -232,12 +233,24 @@ impl Considered {
         question: &Question,
         approval: Option<Approval>,
     ) -> Decision {
+        match self.gated(question, approval) {
+            Ok(call) => monitor.judge_gated(&call),
+            Err(why) => Decision::fault(why.to_owned()),
+        }
+    }
+
+    /// What the monitor is asked, or why it is not.
+    fn gated<'a>(
+        &'a self,
+        question: &'a Question,
+        approval: Option<Approval>,
+    ) -> Result<GatedCall<'a>, &'a str> {
         let (current, record) = match &self.matched {
-            Matched::Refused(why, _) => return Decision::fault(why.clone()),
+            Matched::Refused(why, _) => return Err(why),
             Matched::Recorded { record, current, .. } => (current, Some(*record)),
             Matched::Unseen { current } => (current, None),
         };
-        monitor.judge_gated(&GatedCall {
+        Ok(GatedCall {
             current,
             record,
             tool: &question.tool,
@@ -246,6 +259,27 @@ impl Considered {
             approval,
             clock: &question.clock,
         })
+    }
+
+    pub(crate) fn explain(
+        &self,
+        monitor: &mut Monitor,
+        question: &Question,
+        approval: Option<Approval>,
+    ) -> Proof {
+        let calls = monitor.graph().calls();
+        let call = self.call().and_then(|call| calls.get(call.0 as usize));
+        let subject = Subject {
+            seq: call.map(|call| call.record.0),
+            call_id: question.call_id.clone(),
+            agent: question.agent.clone(),
+            tool: question.tool.clone(),
+            arguments: self.arguments.clone(),
+        };
+        match self.gated(question, approval) {
+            Ok(call) => monitor.explain_gated(&call, subject),
+            Err(why) => Proof::of_fault(subject, Decision::fault(why.to_owned())),
+        }
     }
 
     /// Notes in the session what was answered.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::decision::{Decision, Verdict};
 use crate::engine::Budget;
+use crate::explain::Proof;
 use crate::json::{self, Json};
 use crate::monitor::{Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{
@@ -223,6 +224,12 @@ impl Session {
     pub fn judge(&self, monitor: &mut Monitor, considered: &Considered, question: &Question) -> Decision {
         let approval = self.approval(monitor, considered);
         considered.judge(monitor, question, approval)
+    }
+
+    /// Why what was considered is decided as [`Session::judge`] decides it. Nothing of the session changes.
+    pub fn explain(&self, monitor: &mut Monitor, considered: &Considered, question: &Question) -> Proof {
+        let approval = self.approval(monitor, considered);
+        considered.explain(monitor, question, approval)
     }
 
     /// What a decision is answered with.

@@ -19,6 +19,7 @@ use gatelog::store::Journals;
 use proptest::prelude::{ProptestConfig, any, prop, proptest};
 use tokio::runtime::Runtime;
 
+use crate::explain::explained_as_replayed;
 use crate::support::{files, name, root, text};
 
 /// Everything that a verdict may hang on: what runs, what came back, what nobody knows, what a person says.
@@ -169,6 +170,7 @@ fn replayed(policy: &Arc<Policy>, store: &Journals, key: &SessionKey) -> (Record
     // What the flags say does not count: the journal does.
     let settings = Settings { budget: Budget { steps: 1, ..Budget::default() }, ..Settings::default() };
     let report = replay(policy, &settings, "j", &recording);
+    explained_as_replayed(policy, &settings, &recording, &report);
     (recording, report)
 }
 
