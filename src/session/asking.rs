@@ -333,7 +333,8 @@ impl Session {
                 ApprovalScope::Rules(within(&shown, Self::self_rules(monitor)))
             }
         };
-        let approval = Approval { confirmed: confirm.yes, scope, time: confirm.clock.clone() };
+        let (time, principal) = (confirm.clock.clone(), confirm.principal.clone());
+        let approval = Approval { confirmed: confirm.yes, scope, time, record: None, principal };
         let call = ticket.call;
         self.approved.insert(ticket.asked.clone(), Approved { approval });
         let row =

@@ -44,6 +44,28 @@ fn proofs_in_each_format() {
     assert_snapshot!(all.map(|more| explained("policies/payment.dl", more)).join("\n"));
 }
 
+/// The answer of a person that a decision rests on is named, as text and as JSON.
+#[test]
+fn an_answer_of_a_person_is_named() {
+    for (session, said, code) in [("approved", "approved", 0), ("rejected", "declined", 1)] {
+        let session = format!("fixtures/sessions/confirmation-{session}.py213.json");
+        let run = |format: &str| {
+            let policy = "fixtures/explain/asked.dl";
+            gatelog(&root(), &["explain", "--policy", policy, "--session", &session, "-f", format], None)
+        };
+        let told = run("text");
+        assert_eq!(told.code, Some(code), "{}{}", told.stdout, told.stderr);
+        assert!(told.stdout.contains(&format!("{said} by a person")), "{}", told.stdout);
+        assert!(told.stdout.contains(" is a response by user, event "), "{}", told.stdout);
+        let document: serde_json::Value = serde_json::from_str(&run("json").stdout).unwrap();
+        let record = &document["approval"]["record"];
+        let named = document["records"].as_array().unwrap().iter().any(|one| one["seq"] == *record);
+        assert!(record.is_number() && named, "{document}");
+        assert_eq!(document["approval"]["confirmed"], code == 0);
+        assert!(run("dot").stdout.contains(&format!("[label=\"{said}\"]")));
+    }
+}
+
 /// What each condition looks at depends on how rules are run; that all of it is told does not.
 #[test]
 fn costs_add_up() {
