@@ -1,23 +1,20 @@
 //! `gatelog explain`
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::cli::agents::roster;
 use crate::cli::arguments::{Explain, ProofFormat};
-use crate::cli::calls::{Moment, NoCall, at_call};
+use crate::cli::calls::{NoCall, reported};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::policy::{self, Audience};
 use crate::cli::recordings;
 use crate::cli::settings::settings;
-use crate::column::Column;
 use crate::decision::Verdict;
-use crate::explain::Proof;
+use crate::explain::{Proof, Subject};
 use crate::monitor::{Monitor, Policy, Settings};
 use crate::recording::Recording;
-use crate::records::CallNumber;
-use crate::replay::{Asked, Turn, explain_check, walk};
+use crate::replay::{CallReport, at_judgement, explain_check, replay};
 use crate::report::cost::{self, CostRow};
 use crate::report::json::FileError;
 use crate::report::proof::{Detail, text};
@@ -42,29 +39,21 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
     }
     let explained = session(flags, console).and_then(|(settings, recording)| {
         if let Some(ticket) = &flags.check {
-            let mut is_wanted = |asked: &Asked<'_>| asked.answer.ticket == *ticket;
-            return of_check(flags, &policy, settings, &recording, &mut is_wanted);
+            return of_check(flags, &policy, settings, &recording, ticket);
         }
         let chosen = chosen(flags, &policy, &settings, &recording)?;
         if !quiet {
             console.say(&chosen.aside);
         }
         if flags.cost {
-            let cost = cost_of(&policy, settings, &recording, &chosen.name).map_err(|no| unknown(flags, no));
-            return cost.map(Explained::Cost);
+            return cost_of(&policy, settings, &recording, &chosen.row)
+                .map(Explained::Cost)
+                .map_err(|no| unknown(flags, no));
         }
-        let mut monitor = Monitor::new(Arc::clone(&policy), settings.clone());
-        if recording.journal.is_some() {
-            let call = at_call(&mut monitor, &recording, &chosen.name, Moment::Made, &mut |_, call| call);
-            let call = call.map_err(|no| unknown(flags, no))?;
-            let mut is_wanted = |asked: &Asked<'_>| asked.call == Some(call);
-            return of_check(flags, &policy, settings, &recording, &mut is_wanted);
-        }
-        at_call(&mut monitor, &recording, &chosen.name, Moment::LastJudged, &mut |monitor, call| {
-            monitor.explain(call)
-        })
-        .map(|proof| Explained::Proof(Box::new(proof)))
-        .map_err(|no| unknown(flags, no))
+        let mut monitor = Monitor::new(Arc::clone(&policy), settings);
+        let judged = chosen.row.judgement.is_some();
+        let proof = Box::new(proved(&mut monitor, &recording, chosen.row));
+        Ok(Explained::Proof(proof, judged))
     });
     match explained {
         Ok(Explained::Cost(rows)) => {
@@ -76,11 +65,16 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
             }
             Exit::Done
         }
-        Ok(Explained::Proof(proof)) => {
+        Ok(Explained::Proof(proof, judged)) => {
             if !quiet {
                 console.print(&printed(flags, &policy, &proof, console));
             }
-            if proof.decision.verdict == Verdict::Allow { Exit::Done } else { Exit::Refused }
+            match (proof.decision.verdict, judged) {
+                // The session stopped before the call.
+                (_, false) => Exit::Broken,
+                (Verdict::Allow, true) => Exit::Done,
+                (Verdict::Ask | Verdict::Deny, true) => Exit::Refused,
+            }
         }
         Err(error) => policy::report_file(&error, audience, console),
     }
@@ -88,28 +82,41 @@ pub(crate) fn run(flags: &Explain, quiet: bool, console: &mut Console<'_>) -> Ex
 
 /// What is printed.
 enum Explained {
-    Proof(Box<Proof>),
+    /// And whether the call was judged.
+    Proof(Box<Proof>, bool),
     Cost(Vec<CostRow>),
 }
 
-/// The proof of the last of the wanted checks that a gate was asked for.
+/// The proof of the check of that ticket.
 fn of_check(
     flags: &Explain,
     policy: &Arc<Policy>,
     settings: Settings,
     recording: &Recording,
-    is_wanted: &mut dyn FnMut(&Asked<'_>) -> bool,
+    ticket: &str,
 ) -> Result<Explained, FileError> {
     let mut monitor = Monitor::new(Arc::clone(policy), settings);
-    let (kind, text) = match explain_check(&mut monitor, recording, is_wanted) {
-        Ok(Some(proof)) => return Ok(Explained::Proof(Box::new(proof))),
-        Ok(None) if recording.journal.is_none() => {
-            ("unknown_call", "a check is named by its ticket in the journal of a gate alone".to_owned())
-        }
-        Ok(None) => ("unknown_call", "there is no such check in the journal".to_owned()),
-        Err(halt) => (halt.stop.kind.name(), halt.stop.text),
-    };
+    let (kind, text) =
+        match explain_check(&mut monitor, recording, &mut |asked| asked.answer.ticket == ticket) {
+            Ok(Some(proof)) => return Ok(Explained::Proof(Box::new(proof), true)),
+            Ok(None) if recording.journal.is_none() => {
+                ("unknown_call", "a check is named by its ticket in the journal of a gate alone".to_owned())
+            }
+            Ok(None) => ("unknown_call", "there is no such check in the journal".to_owned()),
+            Err(halt) => (halt.stop.kind.name(), halt.stop.text),
+        };
     Err(unknown(flags, NoCall { kind, text }))
+}
+
+/// The proof of the decision that the replay gives for the call.
+fn proved(monitor: &mut Monitor, recording: &Recording, row: CallReport) -> Proof {
+    let proof = row.judgement.and_then(|judgement| {
+        at_judgement(monitor, recording, judgement, &mut |monitor, due| due.explain(monitor))
+    });
+    proof.unwrap_or_else(|| {
+        let CallReport { seq, call_id, agent, tool, arguments, decision, .. } = row;
+        Proof::of_fault(Subject { seq, call_id, agent, tool, arguments }, decision)
+    })
 }
 
 /// What judging the call looks at, in a session that is judged with counters from its beginning.
@@ -117,16 +124,20 @@ fn cost_of(
     policy: &Policy,
     settings: Settings,
     recording: &Recording,
-    name: &CallName,
+    row: &CallReport,
 ) -> Result<Vec<CostRow>, NoCall> {
     let (counted, costs) = policy.counted();
     let mut monitor = Monitor::new(Arc::new(counted), settings);
-    at_call(&mut monitor, recording, name, Moment::LastJudged, &mut |monitor, call| {
-        // What went before belongs to others, and the replay itself judges the call after this.
-        drop(costs.take());
-        drop(monitor.judge_call(call));
-        cost::rows(policy.program(), &costs.take())
-    })
+    let counted = row.judgement.and_then(|judgement| {
+        at_judgement(&mut monitor, recording, judgement, &mut |monitor, due| {
+            // What went before belongs to others, and the replay itself judges the call after this.
+            drop(costs.take());
+            drop(due.judge(monitor));
+            cost::rows(policy.program(), &costs.take())
+        })
+    });
+    let why = || row.decision.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
+    counted.ok_or_else(|| NoCall { kind: "not_judged", text: format!("nothing is counted: {}", why()) })
 }
 
 fn printed(flags: &Explain, policy: &Policy, proof: &Proof, console: &Console<'_>) -> String {
@@ -155,7 +166,7 @@ fn session(flags: &Explain, console: &mut Console<'_>) -> Result<(Settings, Reco
 
 /// Which call is explained, and what is said about the choice.
 struct Chosen {
-    name: CallName,
+    row: CallReport,
     aside: String,
 }
 
@@ -166,42 +177,47 @@ fn chosen(
     settings: &Settings,
     recording: &Recording,
 ) -> Result<Chosen, FileError> {
+    let mut report = replay(policy, settings, "", recording);
     let named = flags.call.clone().map(CallName::Id).or(flags.seq.map(CallName::Seq));
     if let Some(name) = named {
-        return Ok(Chosen { name, aside: String::new() });
+        let row = reported(&report, &name).map_err(|no| unknown(flags, no))?.clone();
+        return Ok(Chosen { row, aside: String::new() });
     }
-    let mut monitor = Monitor::new(Arc::clone(policy), settings.clone());
-    let mut verdicts: BTreeMap<CallNumber, Verdict> = BTreeMap::new();
     // A session that stops has the calls before.
-    let _ = walk(&mut monitor, recording, &mut |_, turn| match turn {
-        Turn::Judged(call, decision) | Turn::JudgedAgain(call, decision) => {
-            verdicts.insert(call, decision.verdict);
-        }
-        Turn::Made(_) | Turn::Answered(_) => {}
-    });
-    let refused: Vec<CallNumber> =
-        verdicts.iter().filter(|(_, verdict)| **verdict != Verdict::Allow).map(|(call, _)| *call).collect();
-    let call = refused.last().copied().or_else(|| verdicts.keys().last().copied());
-    let calls = monitor.graph().calls();
-    let record = |call: CallNumber| calls.get(call.0 as usize).map(|call| call.record.0);
-    let Some(seq) = call.and_then(record) else {
+    if report.checks.iter().any(|row| row.judgement.is_some()) {
+        report.checks.retain(|row| row.judgement.is_some());
+    }
+    let refused: Vec<_> = report.checks.iter().filter(|row| row.decision.verdict != Verdict::Allow).collect();
+    let Some(row) = refused.last().copied().or(report.checks.last()) else {
         let (kind, file) = ("unknown_call", flags.session.display().to_string());
         return Err(FileError { kind, file, text: "the session has no calls to explain".to_owned() });
     };
-    Ok(Chosen { name: CallName::Seq(seq), aside: others(&refused, calls) })
+    let aside = if let Some((last, others)) = refused.split_last() {
+        format!("the last call that is not allowed: {}{}\n", named_row(last), also(others))
+    } else {
+        format!("no call is denied or asked about: this is the last of all, {}\n", named_row(row))
+    };
+    Ok(Chosen { row: row.clone(), aside })
 }
 
 /// Calls that are named beside the one that is explained.
 const OTHERS: usize = 8;
 
-fn others(refused: &[CallNumber], calls: &Column<crate::records::ProposedCall>) -> String {
-    let before = refused.split_last().map_or(&[][..], |(_, before)| before);
-    if before.is_empty() {
+fn also(others: &[&CallReport]) -> String {
+    if others.is_empty() {
         return String::new();
     }
-    let named = before.iter().rev().take(OTHERS).filter_map(|call| calls.get(call.0 as usize));
-    let named: Vec<_> =
-        named.map(|call| format!("{} (--seq {})", visible(&call.tool), call.record.0)).collect();
-    let more = if before.len() > OTHERS { ", …" } else { "" };
-    format!("not allowed either: {}{more}\n", named.join(", "))
+    let named: Vec<_> = others.iter().rev().take(OTHERS).map(|row| named_row(row)).collect();
+    let more = if others.len() > OTHERS { ", …" } else { "" };
+    format!("; not allowed either: {}{more}", named.join(", "))
+}
+
+/// A call by its tool, and how to name it.
+fn named_row(row: &CallReport) -> String {
+    let tool = visible(&row.tool);
+    match row.seq {
+        Some(seq) => format!("{tool} (--seq {seq})"),
+        None if row.call_id.is_empty() => tool,
+        None => format!("{tool} (--call {})", visible(&row.call_id)),
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::agents::roster;
 use crate::cli::arguments::{Facts, RowsFormat};
-use crate::cli::calls::{Moment, NoCall, at_call};
+use crate::cli::calls::{NoCall, at_call};
 use crate::cli::console::Console;
 use crate::cli::exit::Exit;
 use crate::cli::policy::{self, Audience};
@@ -114,9 +114,7 @@ fn rows(
         let request = Request::default();
         return monitor.rows(&request, wanted).map_err(|error| Unanswered::Failed(error.to_string()));
     };
-    let taken = at_call(monitor, recording, name, Moment::Made, &mut |monitor, call| {
-        monitor.rows_at_call(call, wanted)
-    });
+    let taken = at_call(monitor, recording, name, &mut |monitor, call| monitor.rows_at_call(call, wanted));
     let rows = taken.map_err(|NoCall { kind, text }| Unanswered::Broken(kind, text))?;
     rows.map_err(|error| Unanswered::Failed(error.to_string()))
 }

@@ -100,7 +100,7 @@ fn setup(flags: &Serve, policies: PolicySet, console: &mut Console<'_>) -> Resul
     };
     let (address, peers, limits) =
         (flags.listen.clone(), Peers::new(flags.uids.clone()), limits(&flags.limits));
-    let decisions = flags.log.path().cloned();
+    let decisions = flags.log.decision_log.clone();
     Ok(Setup { gate, reloader, decisions, store, address, tokens, local: caller, peers, tls, limits })
 }
 

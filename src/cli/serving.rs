@@ -37,7 +37,7 @@ pub(crate) struct PolicyFlags {
 pub(crate) struct LogFlags {
     /// Write a line for each verdict; a call is allowed only once its line is on disk
     #[arg(long, value_name = "FILE")]
-    decision_log: Option<PathBuf>,
+    pub(crate) decision_log: Option<PathBuf>,
     /// The key under which arguments are hashed; FILE.key beside the log, and made where it is not there, unless said
     /// otherwise
     #[arg(long, value_name = "FILE", requires = "decision_log")]
@@ -135,11 +135,6 @@ pub(crate) fn no_policy(error: PoliciesError) -> NoPolicy {
 }
 
 impl LogFlags {
-    /// The file of the log, where there is to be one.
-    pub(crate) fn path(&self) -> Option<&PathBuf> {
-        self.decision_log.as_ref()
-    }
-
     /// The log, where there is to be one. A torn end that was cut off is said.
     pub(crate) fn open(&self, console: &mut Console<'_>) -> Result<Option<Logging>, FileError> {
         let Some(path) = &self.decision_log else { return Ok(None) };

@@ -9,7 +9,7 @@ use crate::explain::values::{
     variables, written,
 };
 use crate::explain::{Binding, Failed, Miss, Shown};
-use crate::program::{Atom, Comparison, Literal, Origin, Rule, RuleId, Term, VariableId};
+use crate::program::{Atom, Comparison, Literal, Origin, Program, Rule, RuleId, Term, VariableId};
 use crate::source::Span;
 use crate::value::Word;
 
@@ -21,6 +21,24 @@ const MOST: usize = 3;
 const LISTED: usize = 6;
 /// Relations that say which action is meant.
 const ACTIONS: [&str; 3] = ["Actions", "IsTool", "IsToolCall"];
+
+/// Whether a literal asks which action is meant.
+fn asks_for_action(program: &Program, rule: &Rule, literal: &Literal) -> bool {
+    let is_action = |term: &Term| match term {
+        Term::Variable(id) => rule
+            .variables
+            .get(id.0 as usize)
+            .is_some_and(|variable| program.types.get(variable.type_id).name == "Action"),
+        Term::Constant(_) | Term::Wildcard | Term::Construct(..) | Term::Call(_) => false,
+    };
+    match literal {
+        Literal::Positive(atom) => {
+            program.schema(atom.relation).is_some_and(|schema| ACTIONS.contains(&schema.name.as_str()))
+        }
+        Literal::Test(test) => is_action(&test.left) || is_action(&test.right),
+        Literal::Negative(_) | Literal::Aggregate(_) => false,
+    }
+}
 
 impl Builder<'_, '_> {
     /// How near each of these decision rules came, those that are about other actions last.
@@ -75,8 +93,7 @@ impl Builder<'_, '_> {
         if let Some((span, places)) = whole {
             failed.text = condition_text(program, rule, *span, places);
         }
-        let elsewhere = matches!(literal, Literal::Positive(atom)
-            if program.schema(atom.relation).is_some_and(|schema| ACTIONS.contains(&schema.name.as_str())));
+        let elsewhere = asks_for_action(program, rule, literal);
         let relation = program.schema(rule.head.relation).map_or("", |schema| schema.name.as_str());
         Ok(Some(Miss {
             rule: relation.to_owned(),

@@ -1,7 +1,7 @@
 //! A decision to its proof.
 //!
 //! In: a complete model, and the decision read from it. Out: a [`Proof`]: the rules that fired, each condition with the
-//! values it held for and the records it rests on; for an action that no rule allows, the [`Miss`] of each rule that could.
+//! values it held for and the records it rests on; the [`Miss`] of each rule that would have decided otherwise.
 //! Never: decides, or runs unless it is asked for.
 //!
 //! What a proof shows of a record is what the graph holds of it, so what is redacted there is redacted here.
@@ -14,7 +14,7 @@ mod values;
 use crate::decision::Decision;
 use crate::lineage::RecordId;
 use crate::program::DecisionKind;
-use crate::records::RecordKind;
+use crate::records::{Approval, RecordKind};
 
 pub(crate) use proof::{Asked, explain};
 
@@ -25,8 +25,8 @@ pub struct StepId(pub u32);
 /// The call that a proof is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Subject {
-    /// Number of its record.
-    pub seq: u32,
+    /// Number of its record; none where no record of the session is the call.
+    pub seq: Option<u32>,
     /// Its id; may be empty.
     pub call_id: String,
     /// The agent that made it.
@@ -44,12 +44,15 @@ pub struct Proof {
     pub subject: Subject,
     /// What was decided.
     pub decision: Decision,
+    /// The answer of a person that counts for the call, where rules ask for one.
+    pub approval: Option<Approval>,
     /// The decision rules that fired and count, in the order of the text: those against the call, or, where it is allowed,
     /// those that allow it.
     pub firings: Vec<Firing>,
     /// What the firings rest on. A tuple that is used more than once is one step.
     pub steps: Vec<Step>,
-    /// Where no rule allows the call: how near the allow rules that concern it came.
+    /// Where no rule allows the call: how near the allow rules that concern it came. Where it is allowed: how near the rules
+    /// came that could have denied it or asked about it, the nearest first.
     pub misses: Vec<Miss>,
     /// The records that all this names, in the order of the session.
     pub records: Vec<Mention>,
@@ -62,7 +65,7 @@ impl Proof {
     pub(crate) fn of_fault(subject: Subject, decision: Decision) -> Self {
         let fault = decision.reasons.first().map(|reason| reason.text.clone()).unwrap_or_default();
         let (firings, steps, misses, records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { subject, decision, firings, steps, misses, records, fault }
+        Self { subject, decision, approval: None, firings, steps, misses, records, fault }
     }
 }
 

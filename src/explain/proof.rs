@@ -9,14 +9,16 @@ use crate::explain::values::{
     LONGEST, action_numbers, atom_text, condition_text, conditions, is_told_elsewhere, shown, shown_word,
     site, variables, written,
 };
-use crate::explain::{Binding, Condition, Firing, Ground, Mention, Proof, Shown, Step, StepId, Subject};
+use crate::explain::{
+    Binding, Condition, Firing, Ground, Mention, Miss, Proof, Shown, Step, StepId, Subject,
+};
 use crate::facts::Schema;
 use crate::lineage::RecordId;
 use crate::program::{
     Atom, Comparison, DecisionKind, DecisionRule, LineageRelation, Literal, Operator, Origin, Piece, Program,
     RelationId, Rule, RuleId, Term, VariableId,
 };
-use crate::records::{Graph, RecordKind};
+use crate::records::{Approval, Graph, RecordKind};
 use crate::source::Span;
 use crate::value::{Word, legible, visible};
 
@@ -40,6 +42,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) current: &'a [RecordId],
     /// Number of the action.
     pub(crate) index: u64,
+    /// The answer of a person that counts for it.
+    pub(crate) approval: Option<&'a Approval>,
 }
 
 /// Proves the decision from the model.
@@ -66,14 +70,34 @@ pub(crate) fn explain(
     if let Err(error) = builder.follow() {
         fault = error.what;
     }
-    let misses = builder.misses(concerned).unwrap_or_else(|error| {
+    let mut misses = builder.misses(concerned).unwrap_or_else(|error| {
         fault = error.what;
         Vec::new()
     });
+    if decision.verdict == Verdict::Allow {
+        against(&mut misses);
+    }
+    let asks = |firing: &Firing| matches!(firing.kind, DecisionKind::Ask | DecisionKind::Reason);
+    let approval = asked.approval.filter(|_| firings.iter().any(asks)).cloned();
+    builder.records.extend(approval.as_ref().and_then(|approval| approval.record));
     let records = builder.mentions();
     let steps = std::mem::take(&mut builder.steps);
     drop(builder);
-    Proof { subject, decision, firings, steps, misses, records, fault }
+    Proof { subject, decision, approval, firings, steps, misses, records, fault }
+}
+
+/// Of the rules against a call those that came nearest first, those that are about other actions last: one is where what is
+/// missing could only be derived from another action.
+fn against(misses: &mut [Miss]) {
+    for miss in &mut *misses {
+        let (mut elsewhere, mut inner) = (miss.elsewhere, &miss.failed.inner);
+        while let [only] = inner.as_slice() {
+            elsewhere |= only.elsewhere;
+            inner = &only.failed.inner;
+        }
+        miss.elsewhere = elsewhere;
+    }
+    misses.sort_by_key(|miss| (miss.elsewhere, std::cmp::Reverse(miss.held.len())));
 }
 
 /// What a proof is made with.

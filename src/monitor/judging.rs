@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::decision::{self, Decision, Judged, Question, ReasonKind};
+use crate::decision::{self, Decision, Judged, Question, ReasonKind, Verdict};
 use crate::engine::{Agenda, Database, EvalError, Moment, Progress, Prover};
 use crate::explain::{self, Proof};
 use crate::facts::{self, Asked, Projected};
@@ -212,6 +212,12 @@ impl<'a> Judging<'a> {
         let allows = program.decision_rules.iter().enumerate();
         let allows = allows.filter(|(_, rule)| not_allowed && rule.kind == DecisionKind::Allow);
         let mut concerned: Vec<usize> = allows.map(|(number, _)| number).collect();
+        if decision.verdict == Verdict::Allow {
+            let rules = program.decision_rules.iter().enumerate();
+            let against = rules.filter(|(_, rule)| rule.kind != DecisionKind::Allow);
+            concerned = against.map(|(number, _)| number).collect();
+        }
+        let approval = check.questions.first().and_then(|question| question.approval);
         if let Some(question) = check.questions.first() {
             let nearer = decision::concerning(program, question, &mut self.model.database.cache);
             if !nearer.is_empty() && not_allowed {
@@ -219,7 +225,7 @@ impl<'a> Judging<'a> {
             }
         }
         let (graph, budget) = (self.graph, self.settings.budget);
-        let asked = explain::Asked { program, schema, graph, current, index: 0 };
+        let asked = explain::Asked { program, schema, graph, current, index: 0, approval };
         let prover = Prover::new(engine, program, &mut self.model.database, graph.lineage(), budget);
         Ok(explain::explain(&asked, prover, subject, decision, &concerned))
     }

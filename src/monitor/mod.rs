@@ -352,7 +352,7 @@ impl Monitor {
             return Proof::of_fault(explain::Subject::default(), decision);
         };
         let subject = explain::Subject {
-            seq: call.record.0,
+            seq: Some(call.record.0),
             call_id: call.call_id.to_string(),
             agent: call.agent.to_string(),
             tool: call.tool.to_string(),

@@ -116,6 +116,10 @@ pub struct Approval {
     pub scope: ApprovalScope,
     /// Time of the answer, RFC 3339; may be empty.
     pub time: String,
+    /// The record of the answer; none where it came through a gate.
+    pub record: Option<RecordId>,
+    /// The person, where that is known.
+    pub principal: Option<String>,
 }
 
 /// Which ask rules an answer covers.

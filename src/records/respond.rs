@@ -55,7 +55,7 @@ impl Graph {
             self.book.note_answer(index, record);
         }
         match (answer.purpose, index) {
-            (Purpose::Confirmation, _) => self.confirm_by(scene, answer),
+            (Purpose::Confirmation, _) => self.confirm_by(scene, record, answer),
             (Purpose::Credential, _) => {}
             (Purpose::Tool | Purpose::Input, Some(index)) => {
                 scene.answers.push(record);
@@ -256,7 +256,7 @@ impl Graph {
     }
 
     /// Reads an answer to a request for approval.
-    fn confirm_by(&mut self, scene: &mut Scene<'_>, answer: &Answer<'_>) {
+    fn confirm_by(&mut self, scene: &mut Scene<'_>, record: RecordId, answer: &Answer<'_>) {
         if scene.writer != Author::Person {
             let text =
                 format!("answer {} was not given by a person, and counts for nothing", quoted(answer.id));
@@ -267,7 +267,7 @@ impl Graph {
         let counted = self.requests.answer(&self.book, &self.sight, answer.id, scene.branch, said);
         let counted = counted.and_then(|counted| self.asked_by_framework(counted, answer.id));
         match counted {
-            Ok(counted) => self.approve(scene, counted, said == Reply::Yes, payload),
+            Ok(counted) => self.approve(scene, (record, said == Reply::Yes), counted, payload),
             Err(text) => self.warnings.add("approval_ignored", text),
         }
     }
@@ -293,7 +293,13 @@ impl Graph {
         Err(format!("answer {} counts for nothing: {why}", quoted(id)))
     }
 
-    fn approve(&mut self, scene: &mut Scene<'_>, counted: Counted, confirmed: bool, payload: String) {
+    fn approve(
+        &mut self,
+        scene: &mut Scene<'_>,
+        (answer, confirmed): (RecordId, bool),
+        counted: Counted,
+        payload: String,
+    ) {
         if !self.asked_by_gate(&counted) {
             return;
         }
@@ -311,7 +317,9 @@ impl Graph {
         }
         let Some(call) = self.calls.get_mut(number.0 as usize) else { return };
         let time = scene.event.time.clone();
-        call.approval = Some(Box::new(Approval { confirmed, scope: counted.scope, time }));
+        let scope = counted.scope;
+        let approval = Approval { confirmed, scope, time, record: Some(answer), principal: None };
+        call.approval = Some(Box::new(approval));
         let call_id = Text::from(call.call_id.as_str());
         if !confirmed {
             let declined = (call.tool.as_str().into(), call.arguments.as_str().into());

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::decision::Decision;
+use crate::decision::{Decision, Verdict};
 use crate::explain::Proof;
 use crate::monitor::Monitor;
 use crate::recording::journal::{Answer, Entry, Kept, Question, Shelf, Step};
 use crate::recording::{Notice, Recording, Stop, StopKind};
 use crate::records::{CallNumber, CallOutcome};
-use crate::replay::{CallReport, Halt, Turn};
+use crate::replay::due::Due;
+use crate::replay::{CallReport, Halt, Judgement, Turn};
 use crate::session::{Considered, Session};
 
 /// A check of a journal, judged again.
@@ -32,8 +33,8 @@ impl Check<'_> {
 
 /// What is seen on the way through a journal.
 pub(crate) enum Seen<'a> {
-    /// A check comes next, about this call.
-    Coming(CallNumber),
+    /// A check comes next.
+    Coming(Due<'a>),
     /// It was judged.
     Judged(Check<'a>),
 }
@@ -110,6 +111,7 @@ impl Way for Judge<'_> {
     ) {
         let visit = &mut self.visit;
         if !answer.fault.is_empty() {
+            visit(monitor, Seen::Coming(Due::Unjudged { question, fault: &answer.fault }));
             session.settle_fault(monitor, question, answer);
             let decision = Decision::fault(answer.fault.clone());
             visit(
@@ -125,9 +127,7 @@ impl Way for Judge<'_> {
             return;
         }
         let considered = session.consider(monitor, question);
-        if let Some(call) = considered.call() {
-            visit(monitor, Seen::Coming(call));
-        }
+        visit(monitor, Seen::Coming(Due::Checked { session, considered: &considered, question }));
         let decision = session.judge(monitor, &considered, question);
         session.settle(monitor, &considered, question, answer);
         let considered = Some(&considered);
@@ -192,8 +192,8 @@ pub(crate) fn walk(
 ) -> Result<(), Halt> {
     let mut judged = std::collections::BTreeSet::new();
     go(monitor, recording, kept, &mut |monitor, seen| match seen {
-        Seen::Coming(call) => {
-            if !judged.contains(&call) {
+        Seen::Coming(due) => {
+            if let Some(call) = due.call().filter(|call| !judged.contains(call)) {
                 visit(monitor, Turn::Made(call));
             }
         }
@@ -232,15 +232,19 @@ pub(crate) fn collect(
     let mut rows: Vec<CallReport> = Vec::new();
     let mut calls: Vec<Option<CallNumber>> = Vec::new();
     let mut places: BTreeMap<CallNumber, usize> = BTreeMap::new();
-    let mut others = 0_usize;
+    let (mut others, mut judgements) = (0_usize, 0..);
     let end = drive(monitor, &mut |monitor, seen| {
         let Seen::Judged(check) = seen else { return };
         let differs = |answer: &Answer| check.decision.verdict.name() != answer.verdict.name();
         others += usize::from(check.answer.is_some_and(differs));
         let call = check.call();
-        let row = row(monitor, &check);
+        let row = CallReport { judgement: judgements.next().map(Judgement), ..row(monitor, &check) };
         match call.and_then(|call| places.get(&call)).and_then(|&place| rows.get_mut(place)) {
-            Some(known) => *known = CallReport { asked: true, ..row },
+            Some(known) => {
+                // Only a person's answer is asked for; a call is also checked again where the history was not whole.
+                let asked = known.asked || known.decision.verdict == Verdict::Ask;
+                *known = CallReport { asked, ..row };
+            }
             None => {
                 places.extend(call.map(|call| (call, rows.len())));
                 rows.push(row);
@@ -269,10 +273,10 @@ fn row(monitor: &Monitor, check: &Check<'_>) -> CallReport {
     let call = check.call().and_then(|call| graph.calls().get(call.0 as usize));
     let arguments = match check.considered {
         Some(considered) => considered.arguments().to_owned(),
-        None => crate::json::parse(&check.question.arguments)
-            .map_or_else(|_| "{}".to_owned(), |json| json.ordinary()),
+        None => unjudged_arguments(check.question),
     };
     CallReport {
+        judgement: None,
         seq: call.map(|call| call.record.0),
         event_id: call.map_or_else(String::new, |call| graph.event_id(call.record).to_owned()),
         call_id: check.question.call_id.clone(),
@@ -283,6 +287,11 @@ fn row(monitor: &Monitor, check: &Check<'_>) -> CallReport {
         outcome: CallOutcome::None,
         asked: false,
     }
+}
+
+/// The arguments of a check that was denied without a look, as ordinary JSON.
+pub(crate) fn unjudged_arguments(question: &Question) -> String {
+    crate::json::parse(&question.arguments).map_or_else(|_| "{}".to_owned(), |json| json.ordinary())
 }
 
 /// An entry that does not fit the ones before it: no gate writes one.

@@ -11,6 +11,7 @@ use crate::recording::journal::{Answer, Opening, Question, SessionKey, Word};
 use crate::recording::{Notice, Recording};
 use crate::records::live::Ending;
 use crate::records::{CallNumber, CallOutcome};
+use crate::replay::due::Due;
 use crate::replay::journal::{Check, Seen, collect};
 use crate::replay::{Halt, SessionReport, calls_of, replay, unread_row};
 use crate::session::Session;
@@ -249,9 +250,7 @@ impl<'a> Course<'a> {
             return visit(monitor, Seen::Judged(check));
         }
         let considered = session.consider(monitor, &question);
-        if let Some(call) = considered.call() {
-            visit(monitor, Seen::Coming(call));
-        }
+        visit(monitor, Seen::Coming(Due::Checked { session, considered: &considered, question: &question }));
         let decision = session.judge(monitor, &considered, &question);
         session.settle(monitor, &considered, &question, &answer);
         if answer.verdict == Word::Allow {

@@ -2,10 +2,13 @@
 //!
 //! In: a [`Recording`], a program. Out: one row for each tool call, decided as of the moment it was made. Never: decides.
 
+mod due;
 mod journal;
 mod log;
 
 pub use journal::Asked;
+
+pub use due::{Due, Judgement, at_judgement};
 
 use std::sync::Arc;
 
@@ -40,6 +43,8 @@ pub struct CallReport {
     pub outcome: CallOutcome,
     /// Whether it was judged again after a person's answer.
     pub asked: bool,
+    /// The judgement that the decision is of; none for a call after the session stopped.
+    pub judgement: Option<Judgement>,
 }
 
 /// One session under a policy.
@@ -157,24 +162,26 @@ pub fn replay(
     if let Some(kept) = &recording.journal {
         return of_journal(&mut monitor, source, recording, kept);
     }
-    let mut judged: Vec<(CallNumber, Decision, bool)> = Vec::new();
+    let mut judged: Vec<(CallNumber, Judged)> = Vec::new();
+    let mut judgements = (0..).map(Judgement);
     let end = walk(&mut monitor, recording, &mut |_, turn| match turn {
         Turn::Made(_) | Turn::Answered(_) => {}
-        Turn::Judged(call, decision) => judged.push((call, decision, false)),
+        Turn::Judged(call, decision) => {
+            judged.push((call, Judged { decision, judgement: judgements.next(), asked: false }));
+        }
         Turn::JudgedAgain(call, decision) => {
             // Calls are judged in the order of their numbers.
             let row = judged.binary_search_by_key(&call, |(number, ..)| *number);
+            let again = Judged { decision, judgement: judgements.next(), asked: true };
             if let Some(row) = row.ok().and_then(|at| judged.get_mut(at)) {
-                *row = (call, decision, true);
+                *row = (call, again);
             }
         }
     });
     let halt = end.err();
     let graph = monitor.graph();
-    let mut checks: Vec<CallReport> = judged
-        .into_iter()
-        .filter_map(|(number, decision, asked)| row(graph, number, decision, asked))
-        .collect();
+    let mut checks: Vec<CallReport> =
+        judged.into_iter().filter_map(|(number, judged)| row(graph, number, judged)).collect();
     if let Some(Halt { stop, taken }) = &halt {
         let rest = recording.events.get(*taken..).unwrap_or(&[]);
         let unread = rest.iter().flat_map(calls_of).chain(recording.unread_calls.iter().cloned());
@@ -211,7 +218,15 @@ fn of_journal(monitor: &mut Monitor, source: &str, recording: &Recording, kept: 
     }
 }
 
-fn row(graph: &Graph, number: CallNumber, decision: Decision, asked: bool) -> Option<CallReport> {
+/// The last judgement of a call.
+struct Judged {
+    decision: Decision,
+    judgement: Option<Judgement>,
+    asked: bool,
+}
+
+fn row(graph: &Graph, number: CallNumber, judged: Judged) -> Option<CallReport> {
+    let Judged { decision, judgement, asked } = judged;
     let call = graph.calls().get(number.0 as usize)?;
     Some(CallReport {
         seq: Some(call.record.0),
@@ -223,6 +238,7 @@ fn row(graph: &Graph, number: CallNumber, decision: Decision, asked: bool) -> Op
         decision,
         outcome: graph.outcome(number),
         asked,
+        judgement,
     })
 }
 
@@ -237,6 +253,7 @@ fn unread_row(call: UnreadCall, stop: &str) -> CallReport {
         decision: Decision::fault(format!("the session stopped before this call: {stop}")),
         outcome: CallOutcome::None,
         asked: false,
+        judgement: None,
     }
 }
 

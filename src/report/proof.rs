@@ -6,6 +6,7 @@ use crate::decision::Verdict;
 use crate::explain::{Binding, Condition, Failed, Ground, Mention, Miss, Proof, Site, Step, StepId};
 use crate::lineage::RecordId;
 use crate::program::DecisionKind;
+use crate::records::ApprovalScope;
 use crate::report::records::kind;
 use crate::report::text::{Color, counted};
 use crate::report::visible::{shortened, visible, visible_name};
@@ -49,6 +50,7 @@ pub fn text(proof: &Proof, detail: Detail, color: Color) -> String {
     for firing in &proof.firings {
         tree.firing(firing.step, &heading(firing.kind, &firing.rule, &firing.text), firing.more);
     }
+    tree.approval();
     tree.misses();
     tree.rest();
     tree.out
@@ -93,7 +95,8 @@ impl<'p> Tree<'p> {
             let (id, tool) = (visible(id), visible_name(&subject.tool));
             let line = format!("{} {arguments}", color.bold(&format!("{id}  {tool}")));
             self.line(&line);
-            self.line(&format!("by {}, record #{}", visible(&subject.agent), subject.seq));
+            let record = subject.seq.map_or_else(|| "in no event".to_owned(), |seq| format!("record #{seq}"));
+            self.line(&format!("by {}, {record}", visible(&subject.agent)));
         }
         let verdict = self.proof.decision.verdict;
         let name = match verdict {
@@ -296,19 +299,37 @@ impl<'p> Tree<'p> {
         if skipped > 0 {
             names.insert(ENDS.min(names.len()), format!("… {skipped} more …"));
         }
-        let own = way.last().is_some_and(|last| last.0 == self.proof.subject.seq);
+        let own = way.last().is_some_and(|last| Some(last.0) == self.proof.subject.seq);
         let call = if own { " (this call)" } else { "" };
         format!("path {}{call}", names.join(" → "))
     }
 
     /// What a record says, where it has not been shown.
     fn mention(&mut self, record: RecordId) -> Option<String> {
-        if record.0 == self.proof.subject.seq && !self.proof.subject.tool.is_empty() {
+        if Some(record.0) == self.proof.subject.seq && !self.proof.subject.tool.is_empty() {
             return None;
         }
         let at = self.proof.records.binary_search_by_key(&record, |mention| mention.record).ok()?;
         let mention = self.proof.records.get(at)?;
         self.named.insert(record).then(|| described(mention, self.detail))
+    }
+
+    /// What a person answered, and where.
+    fn approval(&mut self) {
+        let Some(approval) = &self.proof.approval else { return };
+        let said = if approval.confirmed { "approved" } else { "declined" };
+        let rules = match &approval.scope {
+            ApprovalScope::All => String::new(),
+            ApprovalScope::Rules(rules) if rules.is_empty() => ", for none of the rules".to_owned(),
+            ApprovalScope::Rules(rules) => format!(", for {}", visible(&rules.join(", "))),
+        };
+        let person = approval.principal.as_deref().map_or_else(|| "a person".to_owned(), visible);
+        let time = if approval.time.is_empty() { "" } else { " at " };
+        self.line("");
+        self.line(&format!("{said} by {person}{time}{}{rules}", visible(&approval.time)));
+        if let Some(text) = approval.record.and_then(|record| self.mention(record)) {
+            self.line(&format!("  {text}"));
+        }
     }
 
     fn misses(&mut self) {
@@ -319,19 +340,26 @@ impl<'p> Tree<'p> {
         self.line("");
         let (elsewhere, misses): (Vec<_>, Vec<_>) = proof.misses.iter().partition(|miss| miss.elsewhere);
         let text = proof.decision.reasons.iter().find(|reason| reason.kind.name() == "not_allowed");
-        self.line(&format!("not_allowed: {}", text.map_or(String::new(), |reason| visible(&reason.text))));
+        let (heading, sort) = match proof.decision.verdict {
+            Verdict::Allow => ("rules against the call that did not fire:".to_owned(), "deny or ask"),
+            Verdict::Ask | Verdict::Deny => {
+                let text = text.map_or(String::new(), |reason| visible(&reason.text));
+                (format!("not_allowed: {text}"), "allow")
+            }
+        };
+        self.line(&heading);
         let most = if self.detail == Detail::Full { usize::MAX } else { MISSES };
         for miss in misses.iter().take(most) {
             self.miss(miss, "  ");
         }
         if misses.len() > most {
-            let more = counted(misses.len() - most, "more allow rule");
+            let more = counted(misses.len() - most, &format!("more {sort} rule"));
             self.line(&format!("  and {more} that did not fire (--full shows all)"));
         }
         match elsewhere.len() {
             0 => {}
-            1 => self.line("  1 allow rule is for other actions"),
-            n => self.line(&format!("  {n} allow rules are for other actions")),
+            1 => self.line(&format!("  1 {sort} rule is for other actions")),
+            n => self.line(&format!("  {n} {sort} rules are for other actions")),
         }
     }
 

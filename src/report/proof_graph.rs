@@ -57,6 +57,10 @@ fn draw(proof: &Proof) -> Drawn {
     for firing in &proof.firings {
         drawn.edges.push(("verdict".to_owned(), step(firing.step), firing.rule.clone()));
     }
+    if let Some((approval, answer)) = proof.approval.as_ref().and_then(|all| Some((all, all.record?))) {
+        let said = if approval.confirmed { "approved" } else { "declined" };
+        drawn.edges.push(("verdict".to_owned(), record(answer), said.to_owned()));
+    }
     for (number, one) in (0_u32..).zip(&proof.steps) {
         let name = step(StepId(number));
         drawn.nodes.push((name.clone(), Shape::Rule, vec![one.head.clone(), place(&one.site)]));

@@ -5,6 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::explain::{Binding, Condition, Failed, Firing, Ground, Mention, Miss, Proof, Shown, Site, Step};
 use crate::program::{DecisionKind, Program};
+use crate::records::{Approval, ApprovalScope};
 use crate::report::json::{DecisionRow, PolicyRow, line, raw};
 use crate::report::records::kind;
 
@@ -14,6 +15,7 @@ struct Document<'a> {
     call: CallRow<'a>,
     #[serde(flatten)]
     decision: DecisionRow<'a>,
+    approval: Option<ApprovalRow<'a>>,
     firings: Vec<FiringRow<'a>>,
     steps: Vec<StepRow<'a>>,
     misses: Vec<MissRow<'a>>,
@@ -23,11 +25,20 @@ struct Document<'a> {
 
 #[derive(Debug, Serialize)]
 struct CallRow<'a> {
-    seq: u32,
+    seq: Option<u32>,
     call_id: &'a str,
     agent: &'a str,
     tool: &'a str,
     args: Box<RawValue>,
+}
+
+#[derive(Debug, Serialize)]
+struct ApprovalRow<'a> {
+    confirmed: bool,
+    record: Option<u32>,
+    principal: Option<&'a str>,
+    time: Option<&'a str>,
+    rules: Option<&'a [String]>,
 }
 
 #[derive(Debug, Serialize)]
@@ -139,6 +150,7 @@ pub fn document(program: &Program, proof: &Proof) -> String {
             args: raw(&subject.arguments),
         },
         decision: DecisionRow::new(&proof.decision),
+        approval: proof.approval.as_ref().map(approval),
         firings: proof.firings.iter().map(firing).collect(),
         steps: proof.steps.iter().map(step).collect(),
         misses: proof.misses.iter().map(miss).collect(),
@@ -150,6 +162,19 @@ pub fn document(program: &Program, proof: &Proof) -> String {
 
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
+}
+
+fn approval(approval: &Approval) -> ApprovalRow<'_> {
+    ApprovalRow {
+        confirmed: approval.confirmed,
+        record: approval.record.map(|record| record.0),
+        principal: approval.principal.as_deref(),
+        time: some(&approval.time),
+        rules: match &approval.scope {
+            ApprovalScope::All => None,
+            ApprovalScope::Rules(rules) => Some(rules),
+        },
+    }
 }
 
 fn firing(firing: &Firing) -> FiringRow<'_> {

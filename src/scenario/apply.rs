@@ -114,7 +114,13 @@ fn confirmation(graph: &mut Graph, confirm: &Confirm) -> Result<(), String> {
         return Err(format!("there is no call `{}`", confirm.call));
     };
     let (record, call_id) = (made.record, made.call_id.as_str().into());
-    let approval = Approval { confirmed: confirm.answer, scope: ApprovalScope::All, time: String::new() };
+    let approval = Approval {
+        confirmed: confirm.answer,
+        scope: ApprovalScope::All,
+        time: String::new(),
+        record: None,
+        principal: Some(confirm.principal.to_string()).filter(|name| !name.is_empty()),
+    };
     graph.set_approval(number, approval);
     graph.note(SessionFact::Confirmation {
         record,

@@ -257,21 +257,25 @@ impl Considered {
         Ok(GatedCall { current, record, tool, arguments, metadata, approval, clock: &question.clock })
     }
 
+    /// Why no policy is asked about the call; none where one is.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.matched {
+            Matched::Refused(why, _) => Some(why),
+            Matched::Recorded { .. } | Matched::Unseen { .. } => None,
+        }
+    }
+
     pub(crate) fn explain(
         &self,
         monitor: &mut Monitor,
         question: &Question,
         approval: Option<Approval>,
     ) -> Proof {
-        let record = match &self.matched {
-            Matched::Recorded { record, .. } => Some(*record),
-            Matched::Unseen { current } => current.first().copied(),
-            Matched::Refused(_, call) => {
-                call.and_then(|call| Some(monitor.graph().calls().get(call.0 as usize)?.record))
-            }
-        };
+        let calls = monitor.graph().calls();
+        let call = self.call().and_then(|call| calls.get(call.0 as usize));
         let subject = Subject {
-            seq: record.map_or(0, |record| record.0),
+            seq: call.map(|call| call.record.0),
             call_id: question.call_id.clone(),
             agent: question.agent.clone(),
             tool: question.tool.clone(),
@@ -280,15 +284,6 @@ impl Considered {
         match self.call_of(question, approval) {
             Ok(call) => monitor.explain_gated(&call, subject),
             Err(why) => Proof::of_fault(subject, Decision::fault(why.to_owned())),
-        }
-    }
-
-    /// Why no policy is asked about the call; none where one is.
-    #[must_use]
-    pub fn refusal(&self) -> Option<&str> {
-        match &self.matched {
-            Matched::Refused(why, _) => Some(why),
-            Matched::Recorded { .. } | Matched::Unseen { .. } => None,
         }
     }
 
@@ -352,7 +347,8 @@ impl Session {
                 ApprovalScope::Rules(within(&shown, Self::self_rules(monitor)))
             }
         };
-        let approval = Approval { confirmed: confirm.yes, scope, time: confirm.clock.clone() };
+        let (time, principal) = (confirm.clock.clone(), confirm.principal.clone());
+        let approval = Approval { confirmed: confirm.yes, scope, time, record: None, principal };
         let call = ticket.call;
         self.approved.insert(ticket.asked.clone(), Approved { approval });
         let row =

@@ -342,74 +342,30 @@ fn hang_up(hook: &Hook) {
     assert!(killed.success());
 }
 
+const RELOADING: [&str; 8] =
+    ["hook", "--stdio", "--policy", "policies", "--decision-log", "log.jsonl", "--deadline", "60000"];
+
+/// Puts that policy into the folder.
+fn put(at: &Path, text: &str) {
+    std::fs::write(at.join("policies/p.dl"), text).unwrap();
+}
+
+fn manifest(at: &Path, more: &[&str]) {
+    let run = gatelog(at, &[&["policy", "manifest", "policies"], more].concat(), None);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}
+
 #[cfg(unix)]
 #[test]
 fn policies_are_reloaded_on_a_signal_or_a_changed_manifest_and_never_for_the_runner() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::create_dir(at.join("policies")).unwrap();
-    let put = |text: &str| std::fs::write(at.join("policies/p.dl"), text).unwrap();
-    let manifest = |more: &[&str]| {
-        let run = gatelog(at, &[&["policy", "manifest", "policies"], more].concat(), None);
-        assert_eq!(run.code, Some(0), "{}", run.stderr);
-    };
-    put(POLICY);
-    let flags =
-        ["hook", "--stdio", "--policy", "policies", "--decision-log", "log.jsonl", "--deadline", "60000"];
-    assert_eq!(gatelog(at, &flags, Some("")).code, Some(2));
-    manifest(&[]);
+    put(at, POLICY);
+    assert_eq!(gatelog(at, &RELOADING, Some("")).code, Some(2));
+    manifest(at, &[]);
     for watch in [&[][..], &["--watch"]] {
-        put(POLICY);
-        manifest(&[]);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gatelog"));
-        let mut hook = Hook::run(command.args(flags).args(watch).current_dir(at).stderr(Stdio::piped()));
-        let mut told = Told(BufReader::new(hook.child.stderr.take().unwrap()));
-        let reload = |hook: &Hook| {
-            if watch.is_empty() {
-                hang_up(hook);
-            }
-        };
-        let first = asked(&mut hook, "c1", 5);
-        assert_eq!(first["verdict"], "allow");
-        // Nobody on the runner's side changes a policy.
-        hook.send("reload", &json!({}));
-        let mut line = String::new();
-        hook.output.read_line(&mut line).unwrap();
-        let refused: Value = serde_json::from_str(&line).unwrap();
-        assert!(refused["error"].as_str().unwrap().contains("unknown field `reload`"));
-        put(&POLICY.replace("> 10.0", "> 3.0"));
-        manifest(&[]);
-        reload(&hook);
-        assert!(told.line().contains("serves from here on"));
-        let second = asked(&mut hook, "c2", 5);
-        assert_eq!((&second["verdict"], first["policy"] == second["policy"]), (&json!("deny"), false));
-        // One that denies nothing does not take its place.
-        put("IsAuthorized(i) :- Actions(i, _).\n");
-        manifest(&[]);
-        reload(&hook);
-        let line = told.line();
-        assert!(
-            line.contains("the ones before go on to serve") && line.contains("no denial any more"),
-            "{line}"
-        );
-        assert_eq!(asked(&mut hook, "c3", 5)["policy"], second["policy"]);
-        if watch.is_empty() {
-            // Half a copy, seen by a signal alone: the manifest is not a new one.
-            put("IsAuthorized(i");
-            hang_up(&hook);
-            assert!(told.line().contains("is not the file of the manifest"));
-            put("IsAuthorized(i) :- Actions(i, _).\n");
-        }
-        manifest(&["--drop-denials"]);
-        reload(&hook);
-        assert!(told.line().contains("serves from here on"));
-        assert_eq!(asked(&mut hook, "c4", 5)["verdict"], "allow");
-        assert_eq!(hook.end(), Some(0));
-        let refused = lines(&at.join("log.jsonl"))
-            .into_iter()
-            .filter_map(|line| line["said"]["policies"]["refused"].as_str().map(str::to_owned));
-        assert_eq!(refused.count(), if watch.is_empty() { 2 } else { 1 });
-        std::fs::remove_file(at.join("log.jsonl")).unwrap();
+        reloaded(at, watch);
     }
     let shown = gatelog(at, &["policy", "verify", "policies"], None);
     assert_eq!(
@@ -418,6 +374,59 @@ fn policies_are_reloaded_on_a_signal_or_a_changed_manifest_and_never_for_the_run
         "{}",
         shown.stdout
     );
+}
+
+/// Policies change under a hook that reads them anew on a signal, or by itself.
+#[cfg(unix)]
+fn reloaded(at: &Path, watch: &[&str]) {
+    put(at, POLICY);
+    manifest(at, &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gatelog"));
+    let mut hook = Hook::run(command.args(RELOADING).args(watch).current_dir(at).stderr(Stdio::piped()));
+    let mut told = Told(BufReader::new(hook.child.stderr.take().unwrap()));
+    let reload = |hook: &Hook| {
+        if watch.is_empty() {
+            hang_up(hook);
+        }
+    };
+    let first = asked(&mut hook, "c1", 5);
+    assert_eq!(first["verdict"], "allow");
+    // Nobody on the runner's side changes a policy.
+    hook.send("reload", &json!({}));
+    let mut line = String::new();
+    hook.output.read_line(&mut line).unwrap();
+    let refused: Value = serde_json::from_str(&line).unwrap();
+    assert!(refused["error"].as_str().unwrap().contains("unknown field `reload`"));
+    put(at, &POLICY.replace("> 10.0", "> 3.0"));
+    manifest(at, &[]);
+    reload(&hook);
+    assert!(told.line().contains("serves from here on"));
+    let second = asked(&mut hook, "c2", 5);
+    assert_eq!((&second["verdict"], first["policy"] == second["policy"]), (&json!("deny"), false));
+    // One that denies nothing does not take its place.
+    put(at, "IsAuthorized(i) :- Actions(i, _).\n");
+    manifest(at, &[]);
+    reload(&hook);
+    let line = told.line();
+    assert!(line.contains("the ones before go on to serve") && line.contains("no denial any more"), "{line}");
+    assert_eq!(asked(&mut hook, "c3", 5)["policy"], second["policy"]);
+    if watch.is_empty() {
+        // Half a copy, seen by a signal alone: the manifest is not a new one.
+        put(at, "IsAuthorized(i");
+        hang_up(&hook);
+        assert!(told.line().contains("is not the file of the manifest"));
+        put(at, "IsAuthorized(i) :- Actions(i, _).\n");
+    }
+    manifest(at, &["--drop-denials"]);
+    reload(&hook);
+    assert!(told.line().contains("serves from here on"));
+    assert_eq!(asked(&mut hook, "c4", 5)["verdict"], "allow");
+    assert_eq!(hook.end(), Some(0));
+    let refused = lines(&at.join("log.jsonl"))
+        .into_iter()
+        .filter_map(|line| line["said"]["policies"]["refused"].as_str().map(str::to_owned));
+    assert_eq!(refused.count(), if watch.is_empty() { 2 } else { 1 });
+    std::fs::remove_file(at.join("log.jsonl")).unwrap();
 }
 
 fn caller() -> Caller {

@@ -434,7 +434,7 @@ fn older_journals_are_read() {
     assert_eq!(report.checks.iter().filter(|check| check.decision.verdict == Verdict::Allow).count(), 1);
     assert!(!report.warnings.iter().any(|notice| notice.kind == "gate_differs"), "{:?}", report.warnings);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let gate = crate::gated::gate(&policy, store.clone());
+    let gate = crate::gated::gate(&policy, store);
     runtime
         .block_on(async {
             gate.session(name.clone())

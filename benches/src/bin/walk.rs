@@ -90,8 +90,8 @@ fn report(name: &str, shape: &str, size: usize, session: &mut Session) -> Result
     };
     let (current, first) = (id(&session.monitor, last), id(&session.monitor, 0));
     let call = Action::CallTool { tool: "pay".to_owned(), arguments: "{}".to_owned() };
-    let dirty = vec![["dirty".to_owned(), first.to_string(), String::new()]];
-    let request = Request { current: vec![current.to_string()], actions: vec![(call, dirty)], clock: None };
+    let dirty = vec![["dirty".to_owned(), first, String::new()]];
+    let request = Request { current: vec![current], actions: vec![(call, dirty)], clock: None };
     let ours = measured(|| {
         let decisions = session.monitor.judge(&request);
         decisions.first().is_some_and(|decision| decision.verdict == Verdict::Allow)

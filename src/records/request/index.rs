@@ -146,7 +146,7 @@ impl Index {
         for (number, record) in records.iter().enumerate().skip(self.records) {
             let id = RecordId(u32::try_from(number).unwrap_or(u32::MAX));
             if is_handed_down(&record) {
-                self.replace_its_call(graph, &record.contents());
+                self.replace_its_call(graph, record.contents());
             }
             for saying in Saying::of_record(&record) {
                 let fitting = self.by_saying.entry(saying).or_default();
