@@ -59,7 +59,7 @@ pub(crate) enum Command {
     /// Show which recorded calls two policies decide differently, grouped by the rules that make the difference
     #[command(after_help = "OLD and NEW are policy files, or folders of .dl files.\n\n\
                       Exit codes: 0 no call is decided differently, 1 one is; with --allow-only-stricter 1 only where the \
-                      new policy lets more through; 2 broken policy, input or session, 3 nothing was compared.\n\n\
+                      new policy lets more through, or asks where the old one denies; 2 broken policy, input or session, 3 nothing was compared.\n\n\
                       Example: gatelog diff old.dl new.dl recordings --allow-only-stricter")]
     Diff(Diff),
     /// Measure how long checks, appends and loads take, on your own policy and recordings

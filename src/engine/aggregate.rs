@@ -140,18 +140,38 @@ impl<'a> Join<'a> {
         if !holds || self.faults.count() != faults {
             return Ok(false);
         }
-        let mut ways: Vec<Binding> = vec![Binding::new()];
-        for choice in choices {
-            let mut longer = Vec::with_capacity(ways.len().saturating_mul(choice.len()));
-            for way in &ways {
-                for more in &choice {
-                    self.meter.step(self.head)?;
-                    longer.push(way.iter().chain(more).copied().collect());
+        self.each_combination(run, &choices, sink)
+    }
+
+    /// Goes on with one binding of each list, in every combination; they are never listed, as there may be very many.
+    fn each_combination(&mut self, run: Run<'_>, choices: &[Vec<Binding>], sink: &mut Sink<'_, 'a>) -> Found {
+        let mut places = vec![0_usize; choices.len()];
+        let mut found = false;
+        let mut more = !choices.iter().any(Vec::is_empty);
+        while more {
+            self.meter.step(self.head)?;
+            for (choice, &place) in choices.iter().zip(&places) {
+                for &(slot, word) in choice.get(place).into_iter().flatten() {
+                    self.set(slot, word);
                 }
             }
-            ways = longer;
+            if self.run(run.next(), sink)? {
+                found = true;
+                if run.enough() {
+                    break;
+                }
+            }
+            // The last list turns fastest.
+            more = choices.iter().zip(&mut places).rev().any(|(choice, place)| {
+                *place += 1;
+                let is_there = *place < choice.len();
+                if !is_there {
+                    *place = 0;
+                }
+                is_there
+            });
         }
-        self.each_binding(run, &ways, sink)
+        Ok(found)
     }
 
     fn outcome(&mut self, item: &Step) -> Result<Outcome, Halt> {

@@ -57,7 +57,7 @@ pub const ANNOTATIONS: &[AnnotationKey] = &[
         aliases: &[],
         value: "",
         stands_on: &["Unauthorized"],
-        documentation: "A person decides where the rule fires; it has to stand directly above the rule.",
+        documentation: "A person decides where the rule fires; it has to stand directly above the rule. With `self` an answer counts also if it comes from the principal that runs the session, or from nobody known.",
     },
     AnnotationKey {
         name: "tool_pattern",
@@ -309,8 +309,10 @@ impl Reader<'_> {
         } else if annotation.value == "self" {
             self.notes.metadata.push(("ask".to_owned(), "self".to_owned()));
         } else if !annotation.value.is_empty() {
-            let message = format!("`@ask` takes no value, and `{}` is given", annotation.value);
-            self.refuse(annotation, &message, "write `@ask` alone, and the reason as `@deny_message`");
+            let message = format!("`@ask` takes no value but `self`, and `{}` is given", annotation.value);
+            let help = "write `@ask` alone, or `@ask: self` where the principal that runs the agent may say yes itself; the \
+                        reason is a `@deny_message`";
+            self.refuse(annotation, &message, help);
         }
         self.notes.ask = true;
     }

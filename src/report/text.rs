@@ -123,7 +123,8 @@ pub fn assumed(kinds: &BTreeMap<String, (String, usize)>) -> String {
     let mut out = String::new();
     for (kind, (text, sessions)) in kinds {
         let (kind, text) = (visible(kind), visible(text));
-        push(&mut out, format_args!("assumed in {}: {kind}: {text}\n", counted(*sessions, "session")));
+        let of = if *sessions > 1 { " (in one of them)" } else { "" };
+        push(&mut out, format_args!("assumed in {}: {kind}: {text}{of}\n", counted(*sessions, "session")));
     }
     out
 }

@@ -69,6 +69,13 @@ Piece(i, cat(text, text)) :- Piece(i, text).
 Unauthorized(i) :- Piece(i, "never").
 "#;
 
+/// Every combination of three generators that have an error beside them to wait for.
+const COMBINATIONS: &str = r#"
+.decl Three(x: number, y: number, z: number)
+Three(x, y, z) :- Actions(_, a), a = $CallTool(_, args), x = range(0, 100000), y = range(0, 100000), z = range(0, 100000), 1 / strlen(args) >= 0.
+Unauthorized(i) :- Actions(i, _), Three(_, _, _).
+"#;
+
 fn monitor(policy: &str, budget: Budget) -> Monitor {
     let text = format!("{ALLOW}{policy}");
     let program = load(&text).unwrap_or_else(|| panic!("refused:\n{text}"));
@@ -168,6 +175,7 @@ fn what_is_too_much_is_denied_and_named() {
         (PRODUCT, 300, steps(1_000_000), "{}", "limit of 1000000 steps", "Triple"),
         (PRODUCT, 300, tuples(20_000), "{}", "limit of 20000 derived tuples", "Triple"),
         (COUNTING, 1, steps(1_000_000), "{}", "limit of 1000000 steps", "N"),
+        (COMBINATIONS, 1, steps(1_000_000), "{}", "limit of 1000000 steps", "Three"),
         (COUNTING, 1, tuples(2_000), "{}", "limit of 2000 derived tuples", "N"),
         (PIECES, 1, bytes(3 << 20), &long, "limit of 3145728 bytes", "Piece"),
         (KEYS, 1, tuples(40_000), &keys, "limit of 40000 derived tuples", "Key"),
