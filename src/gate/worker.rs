@@ -208,12 +208,14 @@ impl Worker {
             .await?;
         let verdict = weighed?;
         access.refused = verdict != Verdict::Allow;
-        let (resource, refused) = (format!("{:?}", access.resource), access.refused);
-        self.take(Entry::Read(access)).await?;
-        if refused {
-            return Err(GateError::Session(SessionError::Refused { resource, verdict: verdict.name() }));
+        let refused = access.refused.then(|| SessionError::refused(&access.resource, verdict));
+        let kept = self.keep(Entry::Read(access)).await;
+        if refused.is_some() {
+            // The session has the read that must not be: without it, it stands in the journal.
+            self.live = None;
         }
-        Ok(())
+        kept?;
+        refused.map_or(Ok(()), |refused| Err(GateError::Session(refused)))
     }
 
     /// Judges a call. A check whose asker is gone before its answer is kept leaves nothing behind.

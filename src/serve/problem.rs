@@ -136,6 +136,7 @@ fn of_session(fault: &SessionError) -> (StatusCode, &'static str) {
         SessionError::NotAsked { .. } => (StatusCode::CONFLICT, "not_asked"),
         SessionError::NotJson { .. } => (StatusCode::BAD_REQUEST, "bad_json"),
         SessionError::Refused { .. } => (StatusCode::FORBIDDEN, "refused_read"),
+        SessionError::UnseenRead { .. } => (StatusCode::CONFLICT, "unseen_read"),
         SessionError::Agents { .. }
         | SessionError::OpenedTwice
         | SessionError::Event

@@ -12,11 +12,8 @@ use crate::recording::journal::{Access, Answer, Confirm, Question, Resource, Wor
 use crate::records::live::{Gating, Unseen};
 use crate::records::{Approval, ApprovalScope, CallNumber, Graph, UnseenNumber};
 use crate::session::ticket::Ticket;
-use crate::session::{Session, SessionError, confirmation, parsed};
+use crate::session::{SHOWN, Session, SessionError, confirmation, parsed};
 use crate::value::visible;
-
-/// Characters of a name that a message shows.
-const SHOWN: usize = 80;
 
 /// What a check asks about. An approval counts for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -363,15 +360,21 @@ impl Session {
         Ok(())
     }
 
-    /// What the verdict about a running call would be if it read a value. The session gets the record of the value.
+    /// Lets a running call read a value, and judges the call by what the session is then. Where the verdict is no allow the
+    /// read must not have been: the session is to be read again from its journal.
     ///
     /// # Errors
-    /// Where the ticket is not known or was used, or the value is not JSON.
+    /// Where the ticket is not known or was used, the value is not JSON, or no event holds the call, whose read could not be
+    /// told of. Nothing changes then.
     pub fn weigh(&mut self, monitor: &mut Monitor, access: &Access) -> Result<Verdict, SessionError> {
         let ticket = self.tickets.open(&access.ticket)?;
-        let Some((call, read, _)) = reading(monitor, ticket, access)? else { return Ok(Verdict::Allow) };
+        if ticket.unseen.is_some() {
+            return Err(SessionError::UnseenRead { ticket: access.ticket.clone() });
+        }
+        let Some((call, read, value)) = reading(monitor, ticket, access)? else { return Ok(Verdict::Allow) };
+        monitor.graph_mut().note_read(call, &access.resource, value.as_ref(), read);
         let Some(known) = monitor.graph().calls().get(call.0 as usize) else { return Ok(Verdict::Deny) };
-        let current: Arc<[RecordId]> = known.current.iter().copied().chain([read]).collect();
+        let current = Arc::clone(&known.current);
         let (record, arguments, approval) = (known.record, known.arguments.clone(), ticket.approval.clone());
         let decision = monitor.judge_gated(&GatedCall {
             current: &current,
@@ -388,9 +391,10 @@ impl Session {
     /// A running call reads a value: its answer depends on that. What was refused is not read.
     pub(crate) fn read(&mut self, monitor: &mut Monitor, access: &Access) -> Result<(), SessionError> {
         let ticket = self.tickets.open(&access.ticket)?;
-        if let Some((call, read, value)) = reading(monitor, ticket, access)?
-            && !access.refused
-        {
+        if access.refused {
+            return Ok(());
+        }
+        if let Some((call, read, value)) = reading(monitor, ticket, access)? {
             monitor.graph_mut().note_read(call, &access.resource, value.as_ref(), read);
         }
         Ok(())

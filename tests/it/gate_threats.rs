@@ -222,6 +222,63 @@ fn a_value_of_state_is_no_cleaner_than_its_writer() {
     same(&hand);
 }
 
+/// The attempt: get an allow, and read then what would have denied the call.
+#[test]
+fn a_read_is_judged_by_the_session_that_it_would_leave() {
+    let state = || Resource::State { key: "secret".to_owned(), value: Some("\"top\"".to_owned()) };
+    let file = || Resource::Artifact { name: "f".to_owned(), version: 1 };
+    for (rule, resource) in [
+        (r#"StateRead(_, _, "secret", _)"#, state()),
+        (r#"Current(r), StateRead(r, _, "secret", _)"#, state()),
+        (r#"ActionRecord(i, r), StateRead(r, _, _, v), contains("top", v)"#, state()),
+        (r#"Seen("secret")"#, state()),
+        (r#"Current(r), SentMessage(r, m), contains("top", m.contents)"#, state()),
+        ("UnattributedInput(_)", state()),
+        (r#"ArtifactRead(_, "f", 1)"#, file()),
+        ("UnattributedInput(_)", file()),
+    ] {
+        let hand = Hand::new(&format!(
+            r#"
+.decl Seen(key: symbol)
+Seen(key) :- StateRead(_, _, key, _).
+IsAuthorized(i) :- Actions(i, _).
+// @id: read
+Unauthorized(i) :- Actions(i, $CallTool("send", _)), {rule}.
+"#
+        ));
+        hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+        hand.append(
+            "e",
+            "bot",
+            r#"{"functionCall":{"id":"c","name":"send","args":{}}},{"functionCall":{"id":"d","name":"send","args":{}}}"#,
+        )
+        .unwrap();
+        let first = hand.check("c", "send", "{}");
+        assert!(first.may_run, "{rule}");
+        let access = |resource: Resource| Access { ticket: first.ticket.clone(), resource, refused: false };
+        let refused = hand.runtime.block_on(hand.session.read(access(resource))).unwrap_err().to_string();
+        assert!(refused.contains("into deny") && !refused.contains("top"), "{rule}: {refused}");
+        assert!(refused.contains("`secret`") || refused.contains("`f`"), "{rule}: {refused}");
+        // It was not read, so nobody is denied for it, and what is harmless may be read.
+        let second = hand.check("d", "send", "{}");
+        assert!(second.may_run, "{rule}: {}", why(&second));
+        same(&hand);
+        assert_eq!(hand.runtime.block_on(hand.session.history()).unwrap().0, 2);
+    }
+}
+
+/// The attempt: read by a call whose reads cannot be told of.
+#[test]
+fn a_call_that_no_event_holds_reads_nothing() {
+    let hand = Hand::new(ALL);
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    let unseen = hand.check("c", "f", "{}");
+    assert!(unseen.may_run);
+    let refused = hand.runtime.block_on(hand.session.read(hand.state(&unseen.ticket, "k", "1")));
+    assert!(refused.unwrap_err().to_string().contains("append the event"));
+    same(&hand);
+}
+
 /// The attempt: show a model words that look like a clean result.
 #[test]
 fn of_several_answers_that_say_the_same_none_is_evidence() {
