@@ -183,7 +183,7 @@ impl Session {
             None => monitor.observe(event),
         };
         match observed {
-            Ok(observed) => self.open.add(monitor.graph(), &observed.calls),
+            Ok(observed) => self.open.add(monitor.graph_mut(), &observed.calls),
             Err(stop) => self.stop(&stop),
         }
     }
@@ -337,6 +337,9 @@ impl Session {
     ) {
         let approval = self.approval(monitor, considered).filter(|_| answer.verdict == Word::Allow);
         let unseen = considered.note(monitor.graph_mut(), question, answer);
+        if let Some(unseen) = unseen {
+            self.open.let_run(considered, unseen);
+        }
         if answer.verdict == Word::Allow {
             self.approved.remove(considered.asked());
         }
@@ -399,6 +402,7 @@ impl Session {
         }
         if let Some(unseen) = unseen {
             graph.end_unseen(unseen, &ending);
+            self.open.ended(graph, &ticket.asked, unseen, &finish.ending);
         }
         if let Some(call) = call {
             graph.note_ending(call, ending);

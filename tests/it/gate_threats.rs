@@ -128,6 +128,87 @@ Unauthorized(i) :- Actions(i, $CallTool(tool, _)), ToolOutcome(_, _, tool, _, st
     }
 }
 
+/// The attempt: check a call before its event is there, again and again, and once more when it is.
+#[test]
+fn a_call_that_no_event_holds_is_let_run_once() {
+    for (ending, anew) in [
+        (None, false),
+        (Some(RETURNED), false),
+        (Some(Ending::Failed), false),
+        (Some(Ending::Pending), false),
+        (Some(Ending::NotRun), true),
+    ] {
+        for appended in [false, true] {
+            let hand = Hand::new(ALL);
+            hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+            let first = hand.check("c", "pay", r#"{"x":1}"#);
+            assert!(first.may_run);
+            let again = hand.check("c", "pay", r#"{"x":2}"#);
+            assert!(!again.may_run && why(&again).contains("allowed before"), "{}", why(&again));
+            // It is about that call and no other.
+            assert!(hand.check("d", "pay", "{}").may_run && hand.check("c", "look", "{}").may_run);
+            if appended {
+                hand.calls("c", "pay", r#"{"x":1}"#);
+                assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run);
+            }
+            if let Some(ending) = ending.clone() {
+                hand.finish(&first, ending, None).unwrap();
+            }
+            assert_eq!(hand.check("c", "pay", r#"{"x":1}"#).may_run, anew, "{ending:?} {appended}");
+            if !appended {
+                hand.calls("c", "pay", r#"{"x":1}"#);
+            }
+            assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run, "{ending:?} {appended}");
+            // Whoever reads the journal knows it too.
+            let gate = crate::gated::gate(&hand.policy, hand.store.clone());
+            let hand =
+                Hand { session: hand.runtime.block_on(async { gate.session(key("s")) }), gate, ..hand };
+            assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run, "{ending:?} {appended}");
+            same(&hand);
+        }
+    }
+}
+
+/// What was let run counts as running under the record of its event as well.
+#[test]
+fn an_event_that_comes_after_its_call_was_let_run_finds_it_running() {
+    let hand = Hand::new(
+        r#"
+IsAuthorized(i) :- Actions(i, _).
+// @id: runs
+Unauthorized(i) :- Actions(i, $CallTool("pay", _)), ProposedCall(r, "c", _, _), ToolOutcome(r, "c", _, _, "running").
+"#,
+    );
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    let first = hand.check("c", "f", "{}");
+    hand.calls("c", "f", "{}");
+    assert_eq!(rules(&hand.check("p", "pay", "{}")), ["runs"]);
+    hand.finish(&first, Ending::NotRun, None).unwrap();
+    assert!(hand.check("p", "pay", "{}").may_run);
+    same(&hand);
+}
+
+/// Calls without ids are told apart by their arguments alone: one after another may run, and two at once may not.
+#[test]
+fn calls_without_ids_run_one_after_another() {
+    let hand = Hand::new(ALL);
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    for _ in 0..3 {
+        let checked = hand.check("", "f", "{}");
+        assert!(checked.may_run);
+        assert!(!hand.check("", "f", "{}").may_run);
+        hand.finish(&checked, RETURNED, None).unwrap();
+    }
+    // Their events are those calls, and each is taken for one of them.
+    for (id, may_run) in [("e1", false), ("e2", false), ("e3", false), ("e4", true)] {
+        hand.append(id, "bot", r#"{"functionCall":{"name":"f","args":{}}}"#).unwrap();
+        assert_eq!(hand.check("", "f", "{}").may_run, may_run, "{id}");
+        hand.append(&format!("a{id}"), "bot", r#"{"functionResponse":{"name":"f","response":{"r":1}}}"#)
+            .unwrap();
+    }
+    same(&hand);
+}
+
 #[test]
 fn a_call_that_is_not_to_be_told_from_another_depends_on_something_unknown() {
     let hand = Hand::new(SENSITIVE);
