@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Write};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::decision::{Decision, Verdict};
@@ -130,8 +130,10 @@ struct Finish {
     ticket: String,
     ending: EndingName,
     /// What the tool returned.
+    #[serde(default, deserialize_with = "given")]
     value: Option<Box<RawValue>>,
     /// The arguments that it ran with.
+    #[serde(default, deserialize_with = "given")]
     args: Option<Box<RawValue>>,
 }
 
@@ -159,6 +161,7 @@ struct Touch {
     /// A key of state.
     state: Option<String>,
     /// What stands there; nothing where it is left out.
+    #[serde(default, deserialize_with = "given")]
     value: Option<Box<RawValue>>,
     /// The name of a file.
     artifact: Option<String>,
@@ -324,7 +327,7 @@ async fn act(session: &GatedSession, message: Message) -> Result<Done, String> {
         Act::Check(check) => Ok(Done::Checked(session.check(question(check)).await)),
         Act::Finish(finish) => {
             let arguments = finish.args.as_deref().map(RawValue::get);
-            session.finish(&finish.ticket, ending(&finish), arguments).await.map(nothing).map_err(words)
+            session.finish(&finish.ticket, ending(&finish)?, arguments).await.map(nothing).map_err(words)
         }
         Act::Confirm(confirm) => {
             session.confirm(&confirm.ticket, confirm.yes, None).await.map(nothing).map_err(words)
@@ -371,12 +374,19 @@ impl Message {
     }
 }
 
-fn ending(finish: &Finish) -> Ending {
+/// A value that is there, be it null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn ending(finish: &Finish) -> Result<Ending, String> {
+    let value = finish.value.as_deref().map(|value| value.get().to_owned());
     match finish.ending {
-        EndingName::Returned => Ending::Returned(finish.value.as_deref().map(|value| value.get().to_owned())),
-        EndingName::Failed => Ending::Failed,
-        EndingName::NotRun => Ending::NotRun,
-        EndingName::Pending => Ending::Pending,
+        EndingName::Returned => Ok(Ending::Returned(value)),
+        _ if value.is_some() => Err("only a call that `returned` has a `value`: leave it out".to_owned()),
+        EndingName::Failed => Ok(Ending::Failed),
+        EndingName::NotRun => Ok(Ending::NotRun),
+        EndingName::Pending => Ok(Ending::Pending),
     }
 }
 

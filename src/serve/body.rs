@@ -76,7 +76,22 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::wire::{Check, Events};
+    use crate::recording::journal::Ending;
+    use crate::serve::wire::{Check, Events, Finish};
+
+    #[test]
+    fn a_value_of_null_is_no_value_left_out() {
+        for (more, value, args) in [
+            ("", None, None),
+            (r#","value":null"#, Some("null"), None),
+            (r#","value":0,"args":null"#, Some("0"), Some("null")),
+        ] {
+            let body = format!(r#"{{"session":{{"session":"s"}},"ticket":"t","ending":"returned"{more}}}"#);
+            let finish = parse::<Finish>(body.as_bytes()).unwrap();
+            assert!(finish.ending().is_ok_and(|ending| ending == Ending::Returned(value.map(str::to_owned))));
+            assert_eq!(finish.args.as_deref().map(|args| args.get()), args);
+        }
+    }
 
     #[test]
     fn bodies_that_say_more_or_less_than_they_should_are_refused() {
