@@ -414,7 +414,10 @@ impl Session {
     pub(crate) fn confirm(&mut self, monitor: &mut Monitor, confirm: &Confirm) -> Result<(), SessionError> {
         let own = confirm.principal.is_none() || confirm.principal == self.principal;
         let ticket = self.tickets.open(&confirm.ticket)?;
-        if ticket.verdict != Word::Ask || ticket.confirmed {
+        if ticket.confirmed {
+            return Err(SessionError::Answered { ticket: confirm.ticket.clone() });
+        }
+        if ticket.verdict != Word::Ask {
             let verdict = ticket.verdict.name();
             return Err(SessionError::NotAsked { ticket: confirm.ticket.clone(), verdict });
         }

@@ -39,8 +39,12 @@ pub enum SessionError {
     UnknownTicket { ticket: String },
     #[error("the ticket `{ticket}` was used: a check is finished once")]
     UsedTicket { ticket: String },
-    #[error("the check `{ticket}` waits for no person: it was answered with {verdict}, or has an answer")]
+    #[error(
+        "the check `{ticket}` asked nobody, its verdict is {verdict}: only a check with the verdict ask is confirmed"
+    )]
     NotAsked { ticket: String, verdict: &'static str },
+    #[error("a person has answered the check `{ticket}` before: check the call again, and answer that check")]
+    Answered { ticket: String },
     #[error("what is given as {what} is not JSON: {why}")]
     NotJson { what: &'static str, why: String },
     #[error("the agents file that the session was opened with cannot be read: {why}")]
