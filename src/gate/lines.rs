@@ -1,5 +1,6 @@
 //! A gate for a runner that starts it as a child process: one message a line in, one answer a line out.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -13,6 +14,9 @@ use crate::report::proof_json::document;
 
 /// Bytes of the longest message.
 const LONGEST: u64 = 64 << 20;
+
+/// Sessions that stay in memory.
+const HELD: usize = 256;
 
 /// Why a conversation ended before its input did.
 #[derive(Debug, thiserror::Error)]
@@ -252,16 +256,46 @@ pub fn serve(
 ) -> Result<(), LinesError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(LinesError::NoRuntime)?;
-    // The last session used stays in memory, since the next message is likely about it.
-    let mut last: Option<(SessionKey, GatedSession)> = None;
+    let mut held = Held::default();
     while let Some(line) = line(input)? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = runtime.block_on(answer(gate, tenant, &line, &mut last));
+        let answer = runtime.block_on(answer(gate, tenant, &line, &mut held));
         output.write_all(answer.as_bytes()).and_then(|()| output.flush()).map_err(LinesError::Output)?;
     }
     Ok(())
+}
+
+/// Sessions that stay in memory, since later messages are likely about them: the ones used last.
+#[derive(Default)]
+struct Held {
+    /// With the number of the last message about each.
+    sessions: BTreeMap<SessionKey, (u64, GatedSession)>,
+    /// Their keys by that number.
+    used: BTreeMap<u64, SessionKey>,
+    messages: u64,
+}
+
+impl Held {
+    /// The session of that key, which is the last one used now.
+    fn session(&mut self, gate: &Gate, key: SessionKey) -> GatedSession {
+        self.messages += 1;
+        let known = self.sessions.remove(&key);
+        if let Some((before, _)) = &known {
+            self.used.remove(before);
+        }
+        let known = known.map(|(_, session)| session).filter(|session| !session.is_closed());
+        let session = known.unwrap_or_else(|| gate.session(key.clone()));
+        self.used.insert(self.messages, key.clone());
+        self.sessions.insert(key, (self.messages, session.clone()));
+        if self.sessions.len() > HELD
+            && let Some((_, oldest)) = self.used.pop_first()
+        {
+            self.sessions.remove(&oldest);
+        }
+        session
+    }
 }
 
 /// The next line; none at the end.
@@ -276,12 +310,7 @@ fn line(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, LinesError> {
     }
 }
 
-async fn answer(
-    gate: &Gate,
-    tenant: &str,
-    line: &[u8],
-    last: &mut Option<(SessionKey, GatedSession)>,
-) -> String {
+async fn answer(gate: &Gate, tenant: &str, line: &[u8], held: &mut Held) -> String {
     let mut message: Message = match serde_json::from_slice(line) {
         Ok(message) => message,
         Err(error) => {
@@ -293,12 +322,8 @@ async fn answer(
     let Named { app, user, session } = &message.session;
     let (tenant, app, user, session) = (tenant.to_owned(), app.clone(), user.clone(), session.clone());
     let key = SessionKey { tenant, app, user, session };
-    let session = match last.take() {
-        Some((known, session)) if known == key => session,
-        Some(_) | None => gate.session(key.clone()),
-    };
+    let session = held.session(gate, key);
     let done = act(&session, message).await;
-    *last = Some((key, session));
     let answer = Answer { id, ..Answer::default() };
     match done {
         Ok(Done::Nothing) => text(&answer),
