@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
@@ -11,12 +12,16 @@ use crate::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use crate::recording::journal::{Access, Ending, Question, Resource, SessionKey};
 use crate::report::json::DecisionRow;
 use crate::report::proof_json::document;
+use crate::value::visible;
 
 /// Bytes of the longest message.
 const LONGEST: u64 = 64 << 20;
 
 /// Sessions that stay in memory.
 const HELD: usize = 256;
+
+/// Characters of a key that a message shows.
+const SHOWN: usize = 80;
 
 /// Why a conversation ended before its input did.
 #[derive(Debug, thiserror::Error)]
@@ -311,11 +316,11 @@ fn line(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, LinesError> {
 }
 
 async fn answer(gate: &Gate, tenant: &str, line: &[u8], held: &mut Held) -> String {
-    let mut message: Message = match serde_json::from_slice(line) {
+    let mut message = match read(line) {
         Ok(message) => message,
-        Err(error) => {
-            let error = Some(format!("the message cannot be read: {error}"));
-            return text(&Answer { error, ..Answer::default() });
+        Err((id, why)) => {
+            let error = Some(format!("the message cannot be read: {why}"));
+            return text(&Answer { id, error, ..Answer::default() });
         }
     };
     let id = message.id.take();
@@ -336,6 +341,54 @@ async fn answer(gate: &Gate, tenant: &str, line: &[u8], held: &mut Held) -> Stri
         Ok(Done::Checked(checked)) => text(&Answer { check: Some(row(&checked)), ..answer }),
         Err(error) => text(&Answer { error: Some(error), ..answer }),
     }
+}
+
+/// What may stand in a message beside `id` and `append`: whether a value is of its form, and the form in words.
+const FORMS: [(&str, fn(&str) -> bool, &str); 10] = [
+    ("session", is::<Named>, "an object with `session`, and `app` and `user`, all texts"),
+    ("unsent", is::<Unsent>, "an object that may have `ids`, a list of texts, and `why`, a text"),
+    ("model_request", is::<Request>, "an object with `agent`, `request`, and maybe `invocation`"),
+    (
+        "check",
+        is::<Check>,
+        "an object with the texts `tool`, `agent`, `digest`, the number `events`, `args`, and maybe the texts `call_id`, \
+         `invocation`, `branch`, `clock` and the rows of `metadata`, three texts each",
+    ),
+    (
+        "finish",
+        is::<Finish>,
+        "an object with `ticket`, `ending` (`returned`, `failed`, `not_run` or `pending`), and maybe `value` and `args`",
+    ),
+    ("confirm", is::<Confirm>, "an object with `ticket` and `yes`, which is true or false"),
+    ("read", is::<Touch>, "an object with `ticket`, and `state` and `value`, or `artifact` and `version`"),
+    ("write", is::<Touch>, "an object with `ticket`, and `state` and `value`, or `artifact` and `version`"),
+    ("history", is::<Nothing>, "an object without a key"),
+    ("explain", is::<Ticket>, "an object with `ticket`"),
+];
+
+/// Whether the text is an object of that form. A list of the values of its fields is none.
+fn is<T: DeserializeOwned>(text: &str) -> bool {
+    text.starts_with('{') && serde_json::from_str::<T>(text).is_ok()
+}
+
+/// The message of a line; where it is none its `id`, if that can be read, and why.
+fn read(line: &[u8]) -> Result<Message, (Option<Box<RawValue>>, String)> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(line)
+        .map_err(|_| (None, "it is no object in JSON: write one in each line".to_owned()))?;
+    let broken = |why: String| (members.get("id").map(|&id| id.to_owned()), why);
+    for (name, is_so, form) in FORMS {
+        if members.get(name).is_some_and(|value| !is_so(value.get())) {
+            return Err(broken(format!("`{name}` is no {}", form.trim_start_matches("an "))));
+        }
+    }
+    let known = |name: &str| ["id", "append"].contains(&name) || FORMS.iter().any(|form| form.0 == name);
+    if let Some(name) = members.keys().find(|name| !known(name)) {
+        return Err(broken(format!("the key `{}` means nothing here: leave it out", visible(name, SHOWN))));
+    }
+    if !members.contains_key("session") {
+        return Err(broken("it names no `session`".to_owned()));
+    }
+    serde_json::from_slice(line).map_err(|_| broken("a key stands there twice: write each once".to_owned()))
 }
 
 /// Does the one thing that a message asks for.

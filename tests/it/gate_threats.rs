@@ -632,3 +632,33 @@ fn an_explanation_is_that_of_the_exported_journal() {
     let arguments = ["explain", "--policy", "p.dl", "--session", "s.jsonl", "--check", "0-00"];
     assert_eq!(gatelog(folder.path(), &arguments, None).code, Some(2));
 }
+
+/// The attempt: send an event that no deadline is long enough for, again and again.
+#[test]
+fn an_event_that_is_too_long_for_the_deadline_is_refused_as_that() {
+    let hand = Hand::new(ALL);
+    let deadline = std::time::Duration::from_secs(10);
+    let gate = crate::gated::building(&hand.policy, hand.store.clone()).deadline(deadline).build().unwrap();
+    let session = hand.runtime.block_on(async { gate.session(key("long")) });
+    let event = |bytes: usize| {
+        format!(r#"{{"id":"e","author":"user","content":{{"parts":[{{"text":"{}"}}]}}}}"#, "x".repeat(bytes))
+    };
+    for _ in 0..3 {
+        let refused = hand.runtime.block_on(session.append(&event(82 << 20))).unwrap_err().to_string();
+        assert!(refused.contains("within 10000 ms: leave out inline data"), "{refused}");
+    }
+    hand.runtime.block_on(session.append(&event(1000))).unwrap();
+    assert_eq!(hand.runtime.block_on(session.history()).unwrap().0, 1);
+}
+
+#[test]
+fn a_confirmation_that_answers_nothing_is_told_why() {
+    let hand = Hand::new(SENSITIVE);
+    hand.calls("c", "f", "{}");
+    hand.calls("d", "g", r#"{"amount":11}"#);
+    let (allowed, asked) = (hand.check("c", "f", "{}"), hand.check("d", "g", r#"{"amount":11}"#));
+    let said = |checked| hand.confirm(checked, true, Some("ann")).map_err(|error| error.to_string());
+    assert!(said(&allowed).unwrap_err().contains("asked nobody, its verdict is allow"));
+    said(&asked).unwrap();
+    assert!(said(&asked).unwrap_err().contains("has answered"));
+}

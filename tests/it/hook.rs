@@ -289,6 +289,63 @@ fn no_kill_loses_what_was_acknowledged_or_lets_a_call_run_twice() {
     }
 }
 
+/// The attempt: write lists of values where an object names its keys. What cannot be read is answered under its `id`.
+#[test]
+fn broken_messages_are_refused_by_name_and_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hook = Hook::start(folder.path(), POLICY);
+    let session = r#""session":{"session":"s"}"#;
+    for (message, id, word) in [
+        (
+            r#"[7,["a","u","s"],null,null,null,null,null,null,null,null,{}]"#.to_owned(),
+            Value::Null,
+            "no object",
+        ),
+        (r#"{"id":7,"session":["a","u","s"],"history":{}}"#.to_owned(), json!(7), "`session` is no object"),
+        (
+            format!(r#"{{"id":"x",{session},"finish":["0-00","returned",1,{{}}]}}"#),
+            json!("x"),
+            "`finish` is no",
+        ),
+        (format!(r#"{{"id":[1],{session},"confirm":["0-00",true]}}"#), json!([1]), "`confirm` is no"),
+        (
+            format!(r#"{{"id":1,{session},"check":{{"tool":"f","events":"1"}}}}"#),
+            json!(1),
+            "the number `events`",
+        ),
+        (format!(r#"{{"id":1,{session},"history":[]}}"#), json!(1), "without a key"),
+        (format!(r#"{{"id":1,{session},"principal":"root","history":{{}}}}"#), json!(1), "`principal`"),
+        (format!(r#"{{"id":1,{session},"history":{{}},"history":{{}}}}"#), json!(1), "twice"),
+        (r#"{"id":1,"history":{}}"#.to_owned(), json!(1), "no `session`"),
+    ] {
+        writeln!(hook.input, "{message}").unwrap();
+        let mut line = String::new();
+        hook.output.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        let error = answer["error"].as_str().unwrap();
+        assert!(error.contains(word) && answer["id"] == id, "{message}: {line}");
+        for term in ["struct", "sequence", "u64", "enum", "map", "column"] {
+            assert!(!error.contains(term), "{error}");
+        }
+    }
+    assert_eq!(hook.ask("history", &json!({}))["events"], 0);
+}
+
+/// What a session knows is there after any number of others.
+#[test]
+fn many_sessions_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hook = Hook::start(folder.path(), POLICY);
+    for round in 0..2 {
+        for number in 0..300 {
+            hook.session = format!("s{number}");
+            let id = format!("c{round}");
+            assert_eq!(hook.ask("append", &call(&id, 1))["appended"], "new");
+            assert_eq!(hook.ask("history", &json!({}))["events"], round + 1);
+        }
+    }
+}
+
 /// The attempt: say that a tool returned nothing, or ran without arguments, and have it count as nothing said.
 #[test]
 fn null_is_a_value_and_no_silence() {
