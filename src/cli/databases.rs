@@ -29,7 +29,10 @@ impl No {
 /// Opens the database at that path.
 pub(crate) fn open(path: &Path) -> Result<Database, No> {
     store::open(path).map_err(|error| {
-        let other = matches!(&error, StoreError::Recording(RecordingError::OtherDatabase { .. }));
+        let other = matches!(
+            &error,
+            StoreError::Journals | StoreError::Recording(RecordingError::OtherDatabase { .. })
+        );
         let error = unreadable(path, &error);
         if other { No::Other(error) } else { No::Unreadable(error) }
     })

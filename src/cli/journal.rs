@@ -1,5 +1,6 @@
 //! `gatelog journal`
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use crate::cli::arguments::{Journal, JournalExport, JournalVerify};
@@ -8,10 +9,10 @@ use crate::cli::exit::Exit;
 use crate::cli::files;
 use crate::cli::policy::{self, Audience};
 use crate::recording::DATABASE;
-use crate::recording::journal::{self, SessionKey};
+use crate::recording::journal::{self, Head, JournalFault, SessionKey};
 use crate::report::json::FileError;
 use crate::report::visible::visible;
-use crate::store::StoredJournals;
+use crate::store::{JournalsError, StoredJournals};
 
 /// Verifies or exports journals.
 pub(crate) fn run(flags: &Journal, quiet: bool, console: &mut Console<'_>) -> Exit {
@@ -24,23 +25,16 @@ pub(crate) fn run(flags: &Journal, quiet: bool, console: &mut Console<'_>) -> Ex
     }
 }
 
-/// A journal with the name that a message calls it by.
-struct Named {
-    name: String,
-    bytes: Vec<u8>,
-}
-
 fn verify(flags: &JournalVerify, quiet: bool, console: &mut Console<'_>) -> Exit {
     let mut exit = Exit::Done;
     let mut any = false;
     for path in &flags.files {
-        match journals(path, console) {
-            Ok(journals) => {
-                for named in journals {
-                    any = true;
-                    exit = exit.and(one(&named, flags.head.as_deref(), quiet, console));
-                }
-            }
+        let mut each = |name: &str, read: Result<Sound, JournalFault>, console: &mut Console<'_>| {
+            any = true;
+            exit = exit.and(one(name, read, flags.head.as_deref(), quiet, console));
+        };
+        match journals(path, console, &mut each) {
+            Ok(()) => {}
             Err(error) => exit = exit.and(policy::report_file(&error, Audience::People, console)),
         }
     }
@@ -48,19 +42,21 @@ fn verify(flags: &JournalVerify, quiet: bool, console: &mut Console<'_>) -> Exit
 }
 
 /// Says of one journal whether it is whole.
-fn one(named: &Named, head: Option<&str>, quiet: bool, console: &mut Console<'_>) -> Exit {
-    let name = visible(&named.name);
-    let journal = match journal::read(&named.bytes) {
+fn one(
+    name: &str,
+    read: Result<Sound, JournalFault>,
+    head: Option<&str>,
+    quiet: bool,
+    console: &mut Console<'_>,
+) -> Exit {
+    let name = visible(name);
+    let journal = match read {
         Ok(journal) => journal,
         Err(fault) => {
             console.say(&format!("error: `{name}`: {fault}\n"));
             return Exit::Broken;
         }
     };
-    if let Some(fault) = &journal.fault {
-        console.say(&format!("error: `{name}`: {fault}\n"));
-        return Exit::Broken;
-    }
     if let Some(wanted) = head.filter(|wanted| *wanted != journal.head.hash) {
         console.say(&format!(
             "error: `{name}`: its last line has the hash `{}`, and not `{}`: it was cut, or is another journal\n",
@@ -80,29 +76,56 @@ fn one(named: &Named, head: Option<&str>, quiet: bool, console: &mut Console<'_>
     Exit::Done
 }
 
+/// The end of a journal in which nothing is wrong.
+struct Sound {
+    head: Head,
+    /// Whether its last line is cut off.
+    torn: bool,
+}
+
+/// What is done with each journal, by the name that a message calls it by.
+type Each<'e> = dyn FnMut(&str, Result<Sound, JournalFault>, &mut Console<'_>) + 'e;
+
 /// The journals of a file: one, or those of a store.
-fn journals(path: &Path, console: &mut Console<'_>) -> Result<Vec<Named>, FileError> {
+fn journals(path: &Path, console: &mut Console<'_>, each: &mut Each<'_>) -> Result<(), FileError> {
     let name = files::name(path);
-    if path.as_os_str() == "-" || !is_database(path)? {
-        return Ok(vec![Named { name, bytes: files::bytes(path, console)? }]);
+    let bytes = if path.as_os_str() == "-" {
+        Some(files::bytes(path, console)?)
+    } else {
+        files::bytes_unless(path, DATABASE)?
+    };
+    if let Some(bytes) = bytes {
+        let read = journal::read(&bytes);
+        let sound = read.and_then(|journal::Journal { head, torn, fault, .. }| match fault {
+            Some(fault) => Err(fault),
+            None => Ok(Sound { head, torn }),
+        });
+        each(&name, sound, console);
+        return Ok(());
     }
     let unreadable = |error| files::unreadable(path, error);
     let store = StoredJournals::open(path).map_err(unreadable)?;
-    let keys = store.sessions().map_err(unreadable)?;
-    let named = |key: &SessionKey| {
-        let bytes = text(&store, key).map_err(unreadable)?.into_bytes();
-        Ok(Named { name: format!("{name}#{}", words(key)), bytes })
-    };
-    keys.iter().map(named).collect()
+    for key in store.sessions().map_err(unreadable)? {
+        let sound = stored(&store, &key).map_err(unreadable)?;
+        each(&format!("{name}#{}", words(&key)), sound, console);
+    }
+    Ok(())
 }
 
-fn is_database(path: &Path) -> Result<bool, FileError> {
-    Ok(files::file_bytes(path)?.starts_with(DATABASE))
-}
-
-fn text(store: &StoredJournals, key: &SessionKey) -> Result<String, crate::store::JournalsError> {
-    let lines = store.lines(key)?;
-    Ok(lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect())
+/// Goes through a journal of a store, a line at a time.
+fn stored(store: &StoredJournals, key: &SessionKey) -> Result<Result<Sound, JournalFault>, JournalsError> {
+    let (mut head, mut fault) = (Head::default(), None);
+    store.visit(key, &mut |line| match head.read(line) {
+        Ok(_) => ControlFlow::Continue(()),
+        Err(found) => {
+            fault = Some(found);
+            ControlFlow::Break(())
+        }
+    })?;
+    if head.lines == 0 {
+        fault.get_or_insert(JournalFault::NotOpened);
+    }
+    Ok(fault.map_or(Ok(Sound { head, torn: false }), Err))
 }
 
 /// A session by its names.
@@ -122,8 +145,12 @@ fn export(flags: &JournalExport, console: &mut Console<'_>) -> Result<(), FileEr
     let found: Vec<_> = keys.iter().filter(is_named).collect();
     match found.as_slice() {
         [key] => {
-            console.print(&text(&store, key).map_err(unreadable)?);
-            Ok(())
+            let printed = store.visit(key, &mut |line| {
+                console.print(line);
+                console.print("\n");
+                ControlFlow::Continue(())
+            });
+            printed.map_err(unreadable)
         }
         several => {
             const LISTED: usize = 10;

@@ -1,8 +1,10 @@
 //! A gate for a runner that starts it as a child process: one message a line in, one answer a line out.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::decision::{Decision, Verdict};
@@ -10,9 +12,16 @@ use crate::gate::{Appended, Checked, Gate, GateError, GatedSession};
 use crate::recording::journal::{Access, Ending, Question, Resource, SessionKey};
 use crate::report::json::DecisionRow;
 use crate::report::proof_json::document;
+use crate::value::visible;
 
 /// Bytes of the longest message.
 const LONGEST: u64 = 64 << 20;
+
+/// Sessions that stay in memory.
+const HELD: usize = 256;
+
+/// Characters of a key that a message shows.
+const SHOWN: usize = 80;
 
 /// Why a conversation ended before its input did.
 #[derive(Debug, thiserror::Error)]
@@ -130,8 +139,10 @@ struct Finish {
     ticket: String,
     ending: EndingName,
     /// What the tool returned.
+    #[serde(default, deserialize_with = "given")]
     value: Option<Box<RawValue>>,
     /// The arguments that it ran with.
+    #[serde(default, deserialize_with = "given")]
     args: Option<Box<RawValue>>,
 }
 
@@ -159,6 +170,7 @@ struct Touch {
     /// A key of state.
     state: Option<String>,
     /// What stands there; nothing where it is left out.
+    #[serde(default, deserialize_with = "given")]
     value: Option<Box<RawValue>>,
     /// The name of a file.
     artifact: Option<String>,
@@ -249,16 +261,46 @@ pub fn serve(
 ) -> Result<(), LinesError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(LinesError::NoRuntime)?;
-    // The last session used stays in memory, since the next message is likely about it.
-    let mut last: Option<(SessionKey, GatedSession)> = None;
+    let mut held = Held::default();
     while let Some(line) = line(input)? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let answer = runtime.block_on(answer(gate, tenant, &line, &mut last));
+        let answer = runtime.block_on(answer(gate, tenant, &line, &mut held));
         output.write_all(answer.as_bytes()).and_then(|()| output.flush()).map_err(LinesError::Output)?;
     }
     Ok(())
+}
+
+/// Sessions that stay in memory, since later messages are likely about them: the ones used last.
+#[derive(Default)]
+struct Held {
+    /// With the number of the last message about each.
+    sessions: BTreeMap<SessionKey, (u64, GatedSession)>,
+    /// Their keys by that number.
+    used: BTreeMap<u64, SessionKey>,
+    messages: u64,
+}
+
+impl Held {
+    /// The session of that key, which is the last one used now.
+    fn session(&mut self, gate: &Gate, key: SessionKey) -> GatedSession {
+        self.messages += 1;
+        let known = self.sessions.remove(&key);
+        if let Some((before, _)) = &known {
+            self.used.remove(before);
+        }
+        let known = known.map(|(_, session)| session).filter(|session| !session.is_closed());
+        let session = known.unwrap_or_else(|| gate.session(key.clone()));
+        self.used.insert(self.messages, key.clone());
+        self.sessions.insert(key, (self.messages, session.clone()));
+        if self.sessions.len() > HELD
+            && let Some((_, oldest)) = self.used.pop_first()
+        {
+            self.sessions.remove(&oldest);
+        }
+        session
+    }
 }
 
 /// The next line; none at the end.
@@ -273,29 +315,20 @@ fn line(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>, LinesError> {
     }
 }
 
-async fn answer(
-    gate: &Gate,
-    tenant: &str,
-    line: &[u8],
-    last: &mut Option<(SessionKey, GatedSession)>,
-) -> String {
-    let mut message: Message = match serde_json::from_slice(line) {
+async fn answer(gate: &Gate, tenant: &str, line: &[u8], held: &mut Held) -> String {
+    let mut message = match read(line) {
         Ok(message) => message,
-        Err(error) => {
-            let error = Some(format!("the message cannot be read: {error}"));
-            return text(&Answer { error, ..Answer::default() });
+        Err((id, why)) => {
+            let error = Some(format!("the message cannot be read: {why}"));
+            return text(&Answer { id, error, ..Answer::default() });
         }
     };
     let id = message.id.take();
     let Named { app, user, session } = &message.session;
     let (tenant, app, user, session) = (tenant.to_owned(), app.clone(), user.clone(), session.clone());
     let key = SessionKey { tenant, app, user, session };
-    let session = match last.take() {
-        Some((known, session)) if known == key => session,
-        Some(_) | None => gate.session(key.clone()),
-    };
+    let session = held.session(gate, key);
     let done = act(&session, message).await;
-    *last = Some((key, session));
     let answer = Answer { id, ..Answer::default() };
     match done {
         Ok(Done::Nothing) => text(&answer),
@@ -308,6 +341,54 @@ async fn answer(
         Ok(Done::Checked(checked)) => text(&Answer { check: Some(row(&checked)), ..answer }),
         Err(error) => text(&Answer { error: Some(error), ..answer }),
     }
+}
+
+/// What may stand in a message beside `id` and `append`: whether a value is of its form, and the form in words.
+const FORMS: [(&str, fn(&str) -> bool, &str); 10] = [
+    ("session", is::<Named>, "an object with `session`, and `app` and `user`, all texts"),
+    ("unsent", is::<Unsent>, "an object that may have `ids`, a list of texts, and `why`, a text"),
+    ("model_request", is::<Request>, "an object with `agent`, `request`, and maybe `invocation`"),
+    (
+        "check",
+        is::<Check>,
+        "an object with the texts `tool`, `agent`, `digest`, the number `events`, `args`, and maybe the texts `call_id`, \
+         `invocation`, `branch`, `clock` and the rows of `metadata`, three texts each",
+    ),
+    (
+        "finish",
+        is::<Finish>,
+        "an object with `ticket`, `ending` (`returned`, `failed`, `not_run` or `pending`), and maybe `value` and `args`",
+    ),
+    ("confirm", is::<Confirm>, "an object with `ticket` and `yes`, which is true or false"),
+    ("read", is::<Touch>, "an object with `ticket`, and `state` and `value`, or `artifact` and `version`"),
+    ("write", is::<Touch>, "an object with `ticket`, and `state` and `value`, or `artifact` and `version`"),
+    ("history", is::<Nothing>, "an object without a key"),
+    ("explain", is::<Ticket>, "an object with `ticket`"),
+];
+
+/// Whether the text is an object of that form. A list of the values of its fields is none.
+fn is<T: DeserializeOwned>(text: &str) -> bool {
+    text.starts_with('{') && serde_json::from_str::<T>(text).is_ok()
+}
+
+/// The message of a line; where it is none its `id`, if that can be read, and why.
+fn read(line: &[u8]) -> Result<Message, (Option<Box<RawValue>>, String)> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_slice(line)
+        .map_err(|_| (None, "it is no object in JSON: write one in each line".to_owned()))?;
+    let broken = |why: String| (members.get("id").map(|&id| id.to_owned()), why);
+    for (name, is_so, form) in FORMS {
+        if members.get(name).is_some_and(|value| !is_so(value.get())) {
+            return Err(broken(format!("`{name}` is no {}", form.trim_start_matches("an "))));
+        }
+    }
+    let known = |name: &str| ["id", "append"].contains(&name) || FORMS.iter().any(|form| form.0 == name);
+    if let Some(name) = members.keys().find(|name| !known(name)) {
+        return Err(broken(format!("the key `{}` means nothing here: leave it out", visible(name, SHOWN))));
+    }
+    if !members.contains_key("session") {
+        return Err(broken("it names no `session`".to_owned()));
+    }
+    serde_json::from_slice(line).map_err(|_| broken("a key stands there twice: write each once".to_owned()))
 }
 
 /// Does the one thing that a message asks for.
@@ -324,7 +405,7 @@ async fn act(session: &GatedSession, message: Message) -> Result<Done, String> {
         Act::Check(check) => Ok(Done::Checked(session.check(question(check)).await)),
         Act::Finish(finish) => {
             let arguments = finish.args.as_deref().map(RawValue::get);
-            session.finish(&finish.ticket, ending(&finish), arguments).await.map(nothing).map_err(words)
+            session.finish(&finish.ticket, ending(&finish)?, arguments).await.map(nothing).map_err(words)
         }
         Act::Confirm(confirm) => {
             session.confirm(&confirm.ticket, confirm.yes, None).await.map(nothing).map_err(words)
@@ -371,12 +452,19 @@ impl Message {
     }
 }
 
-fn ending(finish: &Finish) -> Ending {
+/// A value that is there, be it null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<RawValue>>, D::Error> {
+    Box::<RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn ending(finish: &Finish) -> Result<Ending, String> {
+    let value = finish.value.as_deref().map(|value| value.get().to_owned());
     match finish.ending {
-        EndingName::Returned => Ending::Returned(finish.value.as_deref().map(|value| value.get().to_owned())),
-        EndingName::Failed => Ending::Failed,
-        EndingName::NotRun => Ending::NotRun,
-        EndingName::Pending => Ending::Pending,
+        EndingName::Returned => Ok(Ending::Returned(value)),
+        _ if value.is_some() => Err("only a call that `returned` has a `value`: leave it out".to_owned()),
+        EndingName::Failed => Ok(Ending::Failed),
+        EndingName::NotRun => Ok(Ending::NotRun),
+        EndingName::Pending => Ok(Ending::Pending),
     }
 }
 

@@ -39,6 +39,12 @@ pub use crate::gate::reload::Reloader;
 /// How long a verdict may take.
 const DEADLINE: Duration = Duration::from_secs(2);
 
+/// Bytes of an event that are taken in within a millisecond, by a slow machine too.
+const BYTES_EACH_MS: u128 = 8 << 10;
+
+/// Bytes of an event that is taken in whatever the deadline.
+const SMALL: usize = 1 << 16;
+
 /// The name of a policy that is the only one.
 const POLICY: &str = "policy";
 
@@ -61,6 +67,12 @@ pub enum GateError {
     Stopped { why: String },
     #[error("the event is not taken in: {why}")]
     Conflict { why: String },
+    #[error(
+        "the event has {bytes} bytes, and no more than {most} can be taken in within {} ms: leave out inline data, or raise the \
+         deadline",
+        limit.as_millis()
+    )]
+    TooLarge { bytes: usize, most: usize, limit: Duration },
     #[error("the gate could not do it within {} ms: try again", limit.as_millis())]
     Deadline { limit: Duration },
     #[error("the work on the session broke off: it is read again from its journal")]
@@ -253,6 +265,13 @@ impl Shared {
     pub(crate) fn adopted(&self, served: &Served) -> Adopted {
         let metadata = self.opening.metadata.iter().chain(&served.metadata).cloned().collect();
         Adopted { policy: served.policy.program().digest.clone(), mode: served.mode, metadata }
+    }
+
+    /// That an event is not longer than what can be taken in by the deadline.
+    pub(crate) fn fits(&self, event: &str) -> Result<(), GateError> {
+        let most = usize::try_from(self.deadline.as_millis().saturating_mul(BYTES_EACH_MS));
+        let (bytes, most, limit) = (event.len(), most.unwrap_or(usize::MAX).max(SMALL), self.deadline);
+        if bytes > most { Err(GateError::TooLarge { bytes, most, limit }) } else { Ok(()) }
     }
 
     /// Forgets a session that nobody holds any more.

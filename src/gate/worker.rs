@@ -86,6 +86,8 @@ struct Worker {
     live: Option<Box<Live>>,
     /// A journal that is being read: what comes next takes it over, so that a long one is read once.
     coming: Option<Reading>,
+    /// Work that took too long and goes on until it notices: nothing else is begun before it ends.
+    late: Option<JoinHandle<()>>,
     /// When the command that is served has to be done.
     due: Instant,
     /// A policy whose shadows took too long once, and are not asked any more.
@@ -115,7 +117,8 @@ pub(crate) async fn run(
     mut commands: mpsc::Receiver<Command>,
 ) {
     let due = Instant::now();
-    let mut worker = Worker { shared, key, opener, runs: None, live: None, coming: None, due, dark: None };
+    let mut worker =
+        Worker { shared, key, opener, runs: None, live: None, coming: None, late: None, due, dark: None };
     while let Some(command) = commands.recv().await {
         worker.serve(command).await;
     }
@@ -170,6 +173,7 @@ impl Worker {
     }
 
     async fn append(&mut self, event: String) -> Result<Appended, GateError> {
+        self.shared.fits(&event)?;
         let (event, fed) = self
             .with(move |live| {
                 let fed = live.append(&event);
@@ -208,12 +212,14 @@ impl Worker {
             .await?;
         let verdict = weighed?;
         access.refused = verdict != Verdict::Allow;
-        let (resource, refused) = (format!("{:?}", access.resource), access.refused);
-        self.take(Entry::Read(access)).await?;
-        if refused {
-            return Err(GateError::Session(SessionError::Refused { resource, verdict: verdict.name() }));
+        let refused = access.refused.then(|| SessionError::refused(&access.resource, verdict));
+        let kept = self.keep(Entry::Read(access)).await;
+        if refused.is_some() {
+            // The session has the read that must not be: without it, it stands in the journal.
+            self.live = None;
         }
-        Ok(())
+        kept?;
+        refused.map_or(Ok(()), |refused| Err(GateError::Session(refused)))
     }
 
     /// Judges a call. A check whose asker is gone before its answer is kept leaves nothing behind.
@@ -444,6 +450,11 @@ impl Worker {
         &mut self,
         work: impl FnOnce(&mut Live) -> T + Send + 'static,
     ) -> Result<T, GateError> {
+        if let Some(late) = &mut self.late {
+            let limit = self.shared.deadline;
+            let _broke_off = timeout_at(self.due, late).await.map_err(|_| GateError::Deadline { limit })?;
+            self.late = None;
+        }
         let mut live = match self.live.take() {
             Some(live) => live,
             None => self.load().await?,
@@ -452,11 +463,12 @@ impl Worker {
             self.runs = Some(live.caller.clone());
         }
         let stop = live.stop.clone();
+        let (told, done) = oneshot::channel();
         let job = tokio::task::spawn_blocking(move || {
             let result = work(&mut live);
-            (live, result)
+            let _nobody_waits = told.send((live, result));
         });
-        match timeout_at(self.due, job).await {
+        match timeout_at(self.due, done).await {
             Ok(Ok((live, result))) => {
                 self.live = Some(live);
                 Ok(result)
@@ -464,6 +476,7 @@ impl Worker {
             Ok(Err(_)) => Err(GateError::BrokenOff),
             Err(_) => {
                 stop.raise();
+                self.late = Some(job);
                 Err(GateError::Deadline { limit: self.shared.deadline })
             }
         }

@@ -209,6 +209,11 @@ impl Graph {
         }
     }
 
+    /// Notes that a call that counted as running did not run after all.
+    pub fn stop(&mut self, call: CallNumber) {
+        self.end(call);
+    }
+
     /// Notes that the call does not run any more, if it did.
     fn end(&mut self, call: CallNumber) {
         if self.running.remove(&call) {

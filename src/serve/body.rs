@@ -9,7 +9,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use crate::json;
+use crate::json::{self, Json};
 use crate::serve::problem::Problem;
 
 /// Reads a body to its end.
@@ -69,14 +69,36 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| bad(format!("byte {} is not UTF-8", error.valid_up_to())))?;
     // Depth and doubled keys, which the reader of fields passes over inside values that are kept as they are.
-    json::parse(text).map_err(|fault| bad(fault.to_string()))?;
-    serde_json::from_str(text).map_err(|error| bad(error.to_string()))
+    let json = json::parse(text).map_err(|fault| bad(fault.to_string()))?;
+    let parsed = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+    // A list of the values of fields is none of them.
+    let is_object = |json: &Json| matches!(json, Json::Object(_));
+    if is_object(&json) && json.field("session").is_none_or(is_object) {
+        Ok(parsed)
+    } else {
+        Err(bad("a list stands where an object is expected: write the keys".to_owned()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::wire::{Check, Events};
+    use crate::recording::journal::Ending;
+    use crate::serve::wire::{Check, Events, Finish};
+
+    #[test]
+    fn a_value_of_null_is_no_value_left_out() {
+        for (more, value, args) in [
+            ("", None, None),
+            (r#","value":null"#, Some("null"), None),
+            (r#","value":0,"args":null"#, Some("0"), Some("null")),
+        ] {
+            let body = format!(r#"{{"session":{{"session":"s"}},"ticket":"t","ending":"returned"{more}}}"#);
+            let finish = parse::<Finish>(body.as_bytes()).unwrap();
+            assert!(finish.ending().is_ok_and(|ending| ending == Ending::Returned(value.map(str::to_owned))));
+            assert_eq!(finish.args.as_deref().map(|args| args.get()), args);
+        }
+    }
 
     #[test]
     fn bodies_that_say_more_or_less_than_they_should_are_refused() {
@@ -100,6 +122,8 @@ mod tests {
                 "unknown field `tenant`",
             ),
             ("[]".to_owned(), "expected an object with `session`"),
+            (r#"[{"session":"s"},"","f",{},"a","","",[],0,""]"#.to_owned(), "a list stands"),
+            (check("").replace(r#"{"session":"s"}"#, r#"["a","u","s"]"#), "a list stands"),
             (String::new(), "not JSON"),
         ];
         assert!(parse::<Check>(check("").as_bytes()).is_ok());

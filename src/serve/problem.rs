@@ -111,6 +111,7 @@ impl From<GateError> for Problem {
             GateError::NoSession | GateError::OtherCaller => return Self::no_session(),
             GateError::Session(fault) => of_session(fault),
             GateError::Stopped { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "stopped"),
+            GateError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
             GateError::Conflict { .. } => (StatusCode::CONFLICT, "conflicting_event"),
             GateError::Journal(_) | GateError::Unfit { .. } => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "broken_journal")
@@ -133,9 +134,10 @@ fn of_session(fault: &SessionError) -> (StatusCode, &'static str) {
     match fault {
         SessionError::UnknownTicket { .. } => (StatusCode::NOT_FOUND, "unknown_ticket"),
         SessionError::UsedTicket { .. } => (StatusCode::CONFLICT, "used_ticket"),
-        SessionError::NotAsked { .. } => (StatusCode::CONFLICT, "not_asked"),
+        SessionError::NotAsked { .. } | SessionError::Answered { .. } => (StatusCode::CONFLICT, "not_asked"),
         SessionError::NotJson { .. } => (StatusCode::BAD_REQUEST, "bad_json"),
         SessionError::Refused { .. } => (StatusCode::FORBIDDEN, "refused_read"),
+        SessionError::UnseenRead { .. } => (StatusCode::CONFLICT, "unseen_read"),
         SessionError::Agents { .. }
         | SessionError::OpenedTwice
         | SessionError::Event

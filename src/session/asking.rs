@@ -1,6 +1,6 @@
 //! Which call a check is about, and the answers of persons that count for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::decision::{Decision, Verdict};
@@ -8,15 +8,12 @@ use crate::explain::{Proof, Subject};
 use crate::json::{self, Json};
 use crate::lineage::RecordId;
 use crate::monitor::{GatedCall, Monitor};
-use crate::recording::journal::{Access, Answer, Confirm, Question, Resource, Word};
+use crate::recording::journal::{Access, Answer, Confirm, Ending, Question, Resource, Word};
 use crate::records::live::{Gating, Unseen};
 use crate::records::{Approval, ApprovalScope, CallNumber, Graph, UnseenNumber};
 use crate::session::ticket::Ticket;
-use crate::session::{Session, SessionError, confirmation, parsed};
+use crate::session::{SHOWN, Session, SessionError, confirmation, parsed};
 use crate::value::visible;
-
-/// Characters of a name that a message shows.
-const SHOWN: usize = 80;
 
 /// What a check asks about. An approval counts for nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,14 +46,46 @@ struct Name {
 #[derive(Debug, Default)]
 pub(crate) struct OpenCalls {
     calls: BTreeMap<Name, Vec<CallNumber>>,
+    /// Calls that were let run although no event held them, by name.
+    ran: BTreeMap<Name, Ran>,
+    /// The calls of events that came after and are taken to be those.
+    met: BTreeSet<CallNumber>,
+    met_by: BTreeMap<UnseenNumber, CallNumber>,
+}
+
+/// Calls of one name that were let run although no event held them.
+#[derive(Debug, Default)]
+struct Ran {
+    /// The one that keeps others from being let run, and whether an event with it may come.
+    now: Option<(UnseenNumber, bool)>,
+    /// Calls without ids that have ended, and whose events may come.
+    over: Vec<UnseenNumber>,
+}
+
+impl Ran {
+    /// The call that an event of that name is, where it may be one that was let run.
+    fn meet(&mut self) -> Option<UnseenNumber> {
+        match self.now {
+            Some((number, true)) => {
+                self.now = None;
+                Some(number)
+            }
+            Some((_, false)) | None => self.over.pop(),
+        }
+    }
 }
 
 impl OpenCalls {
     /// Adds the calls of an event.
-    pub(crate) fn add(&mut self, graph: &Graph, numbers: &[CallNumber]) {
+    pub(crate) fn add(&mut self, graph: &mut Graph, numbers: &[CallNumber]) {
         for &number in numbers {
             let Some(call) = graph.calls().get(number.0 as usize) else { continue };
             let name = Name::new(&call.agent, &call.tool, &call.call_id, &canonical(&call.arguments));
+            if let Some(ran) = self.ran.get_mut(&name).and_then(Ran::meet) {
+                self.met.insert(number);
+                self.met_by.insert(ran, number);
+                graph.start(number);
+            }
             self.calls.entry(name).or_default().push(number);
         }
     }
@@ -81,12 +110,46 @@ impl OpenCalls {
         waiting
     }
 
+    /// Notes that the call of a question was let run although no event holds it.
+    pub(crate) fn let_run(&mut self, considered: &Considered, number: UnseenNumber) {
+        let Matched::Unseen { several, .. } = &considered.matched else { return };
+        self.ran.entry(Name::of(&considered.asked)).or_default().now = Some((number, !several));
+    }
+
+    /// Notes how such a call ended. One that did not run may be let run anew; of calls without ids, which are told apart by
+    /// nothing, the next may run when one has ended.
+    pub(crate) fn ended(&mut self, graph: &mut Graph, asked: &Asked, number: UnseenNumber, ending: &Ending) {
+        let name = Name::of(asked);
+        let anew = match ending {
+            Ending::NotRun => true,
+            Ending::Returned(_) | Ending::Failed => name.id.is_err(),
+            Ending::Pending => false,
+        };
+        if let Some(ran) = self.ran.get_mut(&name)
+            && let Some((_, may_come)) = ran.now.filter(|(now, _)| *now == number && anew)
+        {
+            ran.now = None;
+            ran.over.extend(Some(number).filter(|_| may_come && *ending != Ending::NotRun));
+        }
+        if *ending == Ending::NotRun
+            && let Some(call) = self.met_by.remove(&number)
+        {
+            self.met.remove(&call);
+            graph.stop(call);
+        }
+    }
+
+    /// Whether a call of that name runs, or ran, that no event holds.
+    fn runs(&self, name: &Name) -> bool {
+        self.ran.get(name).is_some_and(|ran| ran.now.is_some())
+    }
+
     /// The one call of that question, where it waits and was not let run.
     pub(crate) fn denied(&mut self, graph: &Graph, question: &Question) -> Option<CallNumber> {
         let arguments = canonical(&question.arguments);
         let name = Name::new(&question.agent, &question.tool, &question.call_id, &arguments);
         match self.waiting(graph, &name).as_slice() {
-            [number] if !graph.was_allowed(*number) => Some(*number),
+            [number] if !graph.was_allowed(*number) && !self.met.contains(number) => Some(*number),
             _ => None,
         }
     }
@@ -97,6 +160,10 @@ impl Name {
         let id = if id.is_empty() { Err(arguments.to_owned()) } else { Ok(id.to_owned()) };
         Self { agent: agent.to_owned(), tool: tool.to_owned(), id }
     }
+
+    fn of(asked: &Asked) -> Self {
+        Self::new(&asked.agent, &asked.tool, &asked.call_id, &asked.arguments)
+    }
 }
 
 /// The call that a check is about.
@@ -106,8 +173,8 @@ pub(crate) enum Matched {
     Refused(String, Option<CallNumber>),
     /// A recorded call.
     Recorded { call: CallNumber, record: RecordId, current: Arc<[RecordId]>, as_recorded: bool },
-    /// One that no event holds.
-    Unseen { current: Arc<[RecordId]> },
+    /// One that no event holds, or several.
+    Unseen { current: Arc<[RecordId]>, several: bool },
 }
 
 /// A check whose call was looked for.
@@ -133,9 +200,13 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
         return Matched::Refused("the call names no tool".to_owned(), None);
     }
     let name = Name::new(&question.agent, &question.tool, &question.call_id, &arguments);
+    if open.runs(&name) {
+        return Matched::Refused(allowed_before(&question.call_id, &question.tool), None);
+    }
     let waiting = open.waiting(graph, &name);
     let [number] = waiting.as_slice() else {
-        return Matched::Unseen { current: graph.unseen_call(&unseen(question, ticket)) };
+        let several = !waiting.is_empty();
+        return Matched::Unseen { current: graph.unseen_call(&unseen(question, ticket)), several };
     };
     let Some(call) = graph.calls().get(number.0 as usize).cloned() else {
         return Matched::Refused("no such call".to_owned(), None);
@@ -143,13 +214,8 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
     if let Some(why) = call.refused {
         return Matched::Refused(why.into(), Some(*number));
     }
-    if graph.was_allowed(*number) {
-        let text = format!(
-            "call `{}` to `{}` was allowed before: a check lets a call run once",
-            visible(&call.call_id, SHOWN),
-            visible(&call.tool, SHOWN)
-        );
-        return Matched::Refused(text, None);
+    if graph.was_allowed(*number) || open.met.contains(number) {
+        return Matched::Refused(allowed_before(&call.call_id, &call.tool), None);
     }
     let as_recorded = canonical(&call.arguments) == arguments;
     if !as_recorded {
@@ -161,6 +227,14 @@ pub(crate) fn matched(open: &mut OpenCalls, graph: &mut Graph, question: &Questi
         graph.warn("checked_otherwise", text);
     }
     Matched::Recorded { call: *number, record: call.record, current: call.current, as_recorded }
+}
+
+fn allowed_before(call_id: &str, tool: &str) -> String {
+    format!(
+        "call `{}` to `{}` was allowed before: a check lets a call run once",
+        visible(call_id, SHOWN),
+        visible(tool, SHOWN)
+    )
 }
 
 fn unseen<'a>(question: &'a Question, ticket: &'a str) -> Unseen<'a> {
@@ -251,7 +325,7 @@ impl Considered {
         let (current, record) = match &self.matched {
             Matched::Refused(why, _) => return Err(why),
             Matched::Recorded { record, current, .. } => (current, Some(*record)),
-            Matched::Unseen { current } => (current, None),
+            Matched::Unseen { current, .. } => (current, None),
         };
         let (tool, arguments, metadata) = (&question.tool, &self.arguments, &question.metadata);
         Ok(GatedCall { current, record, tool, arguments, metadata, approval, clock: &question.clock })
@@ -307,7 +381,7 @@ impl Considered {
                 graph.note_check(*call, &answer.ticket, gating, &self.arguments);
                 None
             }
-            Matched::Unseen { current } => match (gating, current.first()) {
+            Matched::Unseen { current, .. } => match (gating, current.first()) {
                 (Gating::Allowed, Some(&record)) => {
                     graph.start_unseen(record, &unseen(question, &answer.ticket), &self.arguments)
                 }
@@ -335,7 +409,10 @@ impl Session {
     pub(crate) fn confirm(&mut self, monitor: &mut Monitor, confirm: &Confirm) -> Result<(), SessionError> {
         let own = confirm.principal.is_none() || confirm.principal == self.principal;
         let ticket = self.tickets.open(&confirm.ticket)?;
-        if ticket.verdict != Word::Ask || ticket.confirmed {
+        if ticket.confirmed {
+            return Err(SessionError::Answered { ticket: confirm.ticket.clone() });
+        }
+        if ticket.verdict != Word::Ask {
             let verdict = ticket.verdict.name();
             return Err(SessionError::NotAsked { ticket: confirm.ticket.clone(), verdict });
         }
@@ -359,15 +436,21 @@ impl Session {
         Ok(())
     }
 
-    /// What the verdict about a running call would be if it read a value. The session gets the record of the value.
+    /// Lets a running call read a value, and judges the call by what the session is then. Where the verdict is no allow the
+    /// read must not have been: the session is to be read again from its journal.
     ///
     /// # Errors
-    /// Where the ticket is not known or was used, or the value is not JSON.
+    /// Where the ticket is not known or was used, the value is not JSON, or no event holds the call, whose read could not be
+    /// told of. Nothing changes then.
     pub fn weigh(&mut self, monitor: &mut Monitor, access: &Access) -> Result<Verdict, SessionError> {
         let ticket = self.tickets.open(&access.ticket)?;
-        let Some((call, read, _)) = reading(monitor, ticket, access)? else { return Ok(Verdict::Allow) };
+        if ticket.unseen.is_some() {
+            return Err(SessionError::UnseenRead { ticket: access.ticket.clone() });
+        }
+        let Some((call, read, value)) = reading(monitor, ticket, access)? else { return Ok(Verdict::Allow) };
+        monitor.graph_mut().note_read(call, &access.resource, value.as_ref(), read);
         let Some(known) = monitor.graph().calls().get(call.0 as usize) else { return Ok(Verdict::Deny) };
-        let current: Arc<[RecordId]> = known.current.iter().copied().chain([read]).collect();
+        let current = Arc::clone(&known.current);
         let (record, arguments, approval) = (known.record, known.arguments.clone(), ticket.approval.clone());
         let decision = monitor.judge_gated(&GatedCall {
             current: &current,
@@ -384,9 +467,10 @@ impl Session {
     /// A running call reads a value: its answer depends on that. What was refused is not read.
     pub(crate) fn read(&mut self, monitor: &mut Monitor, access: &Access) -> Result<(), SessionError> {
         let ticket = self.tickets.open(&access.ticket)?;
-        if let Some((call, read, value)) = reading(monitor, ticket, access)?
-            && !access.refused
-        {
+        if access.refused {
+            return Ok(());
+        }
+        if let Some((call, read, value)) = reading(monitor, ticket, access)? {
             monitor.graph_mut().note_read(call, &access.resource, value.as_ref(), read);
         }
         Ok(())

@@ -15,15 +15,19 @@ use crate::explain::Proof;
 use crate::json::{self, Json};
 use crate::monitor::{Beside, Caller, Monitor, Policy, Settings};
 use crate::recording::journal::{
-    Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Unsent, Word,
+    Answer, Ending, Entry, Finish, Ids, Mode, ModelRequest, Opening, Question, Resource, Unsent, Word,
 };
 use crate::recording::{Event, Parts, Stop};
 use crate::records::agents::Agents;
 use crate::records::{CallNumber, SessionFact, live};
 use crate::session::asking::{Approved, Asked, Matched, OpenCalls};
 use crate::session::ticket::{Ticket, Tickets};
+use crate::value::visible;
 
 pub use crate::session::asking::Considered;
+
+/// Characters of a name that a message shows.
+const SHOWN: usize = 80;
 
 /// Why an entry cannot be taken in. Nothing of the session changes then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,8 +39,12 @@ pub enum SessionError {
     UnknownTicket { ticket: String },
     #[error("the ticket `{ticket}` was used: a check is finished once")]
     UsedTicket { ticket: String },
-    #[error("the check `{ticket}` waits for no person: it was answered with {verdict}, or has an answer")]
+    #[error(
+        "the check `{ticket}` asked nobody, its verdict is {verdict}: only a check with the verdict ask is confirmed"
+    )]
     NotAsked { ticket: String, verdict: &'static str },
+    #[error("a person has answered the check `{ticket}` before: check the call again, and answer that check")]
+    Answered { ticket: String },
     #[error("what is given as {what} is not JSON: {why}")]
     NotJson { what: &'static str, why: String },
     #[error("the agents file that the session was opened with cannot be read: {why}")]
@@ -47,8 +55,29 @@ pub enum SessionError {
     Event,
     #[error("a request to a model is put together before it is taken in")]
     InParts,
-    #[error("the read of `{resource}` would turn this call into {verdict}: do not run it with that value")]
+    #[error(
+        "no event holds the call of the check `{ticket}`, so that its reads cannot be judged: append the event with the call, \
+         and check it then"
+    )]
+    UnseenRead { ticket: String },
+    #[error(
+        "the read of {resource} would turn the verdict on this call into {verdict}: the call must not get that value"
+    )]
     Refused { resource: String, verdict: &'static str },
+}
+
+impl SessionError {
+    /// A read with which a call has that verdict. Its value is not told.
+    #[must_use]
+    pub fn refused(resource: &Resource, verdict: Verdict) -> Self {
+        let resource = match resource {
+            Resource::State { key, .. } => format!("the state `{}`", visible(key, SHOWN)),
+            Resource::Artifact { name, version } => {
+                format!("version {version} of the file `{}`", visible(name, SHOWN))
+            }
+        };
+        Self::Refused { resource, verdict: verdict.name() }
+    }
 }
 
 /// A session, beside the [`Monitor`] that holds its records.
@@ -158,7 +187,7 @@ impl Session {
             None => monitor.observe(event),
         };
         match observed {
-            Ok(observed) => self.open.add(monitor.graph(), &observed.calls),
+            Ok(observed) => self.open.add(monitor.graph_mut(), &observed.calls),
             Err(stop) => self.stop(&stop),
         }
     }
@@ -312,6 +341,9 @@ impl Session {
     ) {
         let approval = self.approval(monitor, considered).filter(|_| answer.verdict == Word::Allow);
         let unseen = considered.note(monitor.graph_mut(), question, answer);
+        if let Some(unseen) = unseen {
+            self.open.let_run(considered, unseen);
+        }
         if answer.verdict == Word::Allow {
             self.approved.remove(considered.asked());
         }
@@ -374,6 +406,7 @@ impl Session {
         }
         if let Some(unseen) = unseen {
             graph.end_unseen(unseen, &ending);
+            self.open.ended(graph, &ticket.asked, unseen, &finish.ending);
         }
         if let Some(call) = call {
             graph.note_ending(call, ending);

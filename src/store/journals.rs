@@ -4,7 +4,7 @@
 //! tells each writer once that is on disk: many sessions share one wait for the disk.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -13,6 +13,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, TransactionBehavior, params};
 
 use crate::recording::journal::SessionKey;
+use crate::store::query;
 
 /// Most lines of one transaction.
 const BATCH: usize = 4096;
@@ -44,6 +45,11 @@ pub enum JournalsError {
     Unusable { why: String },
     #[error("`{path}` is a database, and no store of journals: name another file")]
     OtherDatabase { path: String },
+    #[error(
+        "`{path}` is marked as a store of journals, and has other tables than one: nothing of it is read; take it from a \
+         backup"
+    )]
+    OtherSchema { path: String },
     #[error("the session has a line {number} already: someone else added to it")]
     Taken { number: u64 },
     #[error("the store of journals is closed")]
@@ -227,11 +233,7 @@ impl StoredJournals {
     /// # Errors
     /// Where the file cannot be read, or is no store of journals.
     pub fn open(path: &Path) -> Result<Self, JournalsError> {
-        let connection = read_only(path)?;
-        if application(&connection)? != APPLICATION {
-            return Err(JournalsError::OtherDatabase { path: path.display().to_string() });
-        }
-        Ok(Self { connection })
+        Ok(Self { connection: read_only(path)? })
     }
 
     /// The sessions, in the order of their names.
@@ -249,6 +251,19 @@ impl StoredJournals {
     pub fn lines(&self, key: &SessionKey) -> Result<Vec<String>, JournalsError> {
         lines(&self.connection, key)
     }
+
+    /// Shows the lines of a session, in order, until one is refused; none for a session that is not there. One line is in
+    /// memory at a time.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn visit(
+        &self,
+        key: &SessionKey,
+        visit: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    ) -> Result<(), JournalsError> {
+        each(&self.connection, key, visit)
+    }
 }
 
 fn open(path: &Path) -> Result<Connection, JournalsError> {
@@ -258,18 +273,19 @@ fn open(path: &Path) -> Result<Connection, JournalsError> {
         | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
+    query::distrust(&connection)?;
+    // Nothing of another database is changed.
+    if (application(&connection)?, objects(&connection)?) != (0, 0) {
+        check(&connection, path)?;
+    }
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let tables: i64 = transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    match (application(&transaction)?, tables) {
-        (APPLICATION, _) => {}
-        (0, 0) => {
-            transaction.execute_batch(SCHEMA)?;
-            transaction.pragma_update(None, "application_id", APPLICATION)?;
-        }
-        (_, _) => return Err(JournalsError::OtherDatabase { path: path.display().to_string() }),
+    if (application(&transaction)?, objects(&transaction)?) == (0, 0) {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
     }
+    check(&transaction, path)?;
     transaction.commit()?;
     Ok(connection)
 }
@@ -278,7 +294,46 @@ fn read_only(path: &Path) -> Result<Connection, JournalsError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
+    query::distrust(&connection)?;
+    check(&connection, path)?;
     Ok(connection)
+}
+
+/// Whether a database says of itself that it is a store of journals.
+pub(crate) fn is_marked(connection: &Connection) -> Result<bool, rusqlite::Error> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    Ok(id == APPLICATION)
+}
+
+/// That the database is a store of journals and holds what one holds, and nothing that could be run in its place.
+fn check(connection: &Connection, path: &Path) -> Result<(), JournalsError> {
+    let path = || path.display().to_string();
+    if application(connection)? != APPLICATION {
+        return Err(JournalsError::OtherDatabase { path: path() });
+    }
+    let own = Connection::open_in_memory()?;
+    own.execute_batch(SCHEMA)?;
+    let expected = schema(&own, i64::MAX)?;
+    let most = i64::try_from(expected.len()).unwrap_or(i64::MAX).saturating_add(1);
+    if schema(connection, most)? == expected {
+        Ok(())
+    } else {
+        Err(JournalsError::OtherSchema { path: path() })
+    }
+}
+
+/// What a schema holds, as it was written.
+type Object = (String, String, String, Option<String>);
+
+fn schema(connection: &Connection, most: i64) -> Result<Vec<Object>, JournalsError> {
+    let mut query = connection
+        .prepare("SELECT type, name, tbl_name, sql FROM main.sqlite_schema ORDER BY name, type LIMIT ?1")?;
+    let objects = query.query_map([most], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    Ok(objects.collect::<Result<_, _>>()?)
+}
+
+fn objects(connection: &Connection) -> Result<i64, JournalsError> {
+    Ok(connection.query_row("SELECT count(*) FROM main.sqlite_schema", [], |row| row.get(0))?)
 }
 
 fn application(connection: &Connection) -> Result<i32, JournalsError> {
@@ -295,12 +350,31 @@ fn sessions(connection: &Connection) -> Result<Vec<SessionKey>, JournalsError> {
 }
 
 fn lines(connection: &Connection, key: &SessionKey) -> Result<Vec<String>, JournalsError> {
+    let mut lines = Vec::new();
+    each(connection, key, &mut |line| {
+        lines.push(line.to_owned());
+        ControlFlow::Continue(())
+    })?;
+    Ok(lines)
+}
+
+fn each(
+    connection: &Connection,
+    key: &SessionKey,
+    visit: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> Result<(), JournalsError> {
     let mut query = connection.prepare(
         "SELECT text FROM line JOIN session ON line.session = session.id \
          WHERE tenant = ?1 AND app = ?2 AND user = ?3 AND session.session = ?4 ORDER BY number",
     )?;
-    let lines = query.query_map(params![key.tenant, key.app, key.user, key.session], |row| row.get(0))?;
-    Ok(lines.collect::<Result<_, _>>()?)
+    let mut lines = query.query(params![key.tenant, key.app, key.user, key.session])?;
+    while let Some(line) = lines.next()? {
+        let text = line.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        if visit(text).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn first(connection: &Connection, key: &SessionKey) -> Result<Option<String>, JournalsError> {
@@ -450,10 +524,45 @@ mod tests {
         }
         let again = Journals::sqlite(&path).unwrap();
         assert_eq!(add(&again, &[("a", 2, "v"), ("b", 1, "u")]), [true, true]);
-        assert_eq!(StoredJournals::open(&path).unwrap().lines(&key("a")).unwrap(), ["x", "z", "v"]);
+        let mut seen = Vec::new();
+        let stored = StoredJournals::open(&path).unwrap();
+        let visited = stored.visit(&key("a"), &mut |line| {
+            seen.push(line.to_owned());
+            if line == "z" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((visited, seen.join(" ")), (Ok(()), "x z".to_owned()));
+        assert_eq!(again.lines(&key("a")).unwrap(), ["x", "z", "v"]);
         let connection = Connection::open(&path).unwrap();
         assert!(connection.execute("UPDATE line SET text = ''", []).is_err());
         assert!(connection.execute("DELETE FROM line", []).is_err());
+    }
+
+    /// The attempt: a store whose tables are views that never end, or that has more than a store has.
+    #[test]
+    fn a_store_with_another_schema_is_not_read() {
+        const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+        let folder = tempfile::tempdir().unwrap();
+        let made = [
+            format!(
+                "CREATE VIEW session AS {ENDLESS} SELECT i AS id, '' AS tenant, '' AS app, '' AS user, '' AS session FROM n;
+                 CREATE VIEW line AS {ENDLESS} SELECT 1 AS session, i AS number, '' AS text FROM n;"
+            ),
+            format!("{SCHEMA} CREATE TRIGGER more AFTER INSERT ON line BEGIN SELECT count(*) FROM line; END;"),
+            format!("{SCHEMA} CREATE VIEW zz AS {ENDLESS} SELECT i FROM n;"),
+            SCHEMA.replace("text TEXT NOT NULL", "text TEXT AS (number || '')"),
+        ];
+        for (number, made) in made.iter().enumerate() {
+            let path = folder.path().join(format!("{number}.db"));
+            let connection = Connection::open(&path).unwrap();
+            connection.execute_batch(made).unwrap();
+            connection.pragma_update(None, "application_id", APPLICATION).unwrap();
+            drop(connection);
+            for refused in [StoredJournals::open(&path).err(), Journals::sqlite(&path).err()] {
+                assert!(matches!(refused, Some(JournalsError::OtherSchema { .. })), "{made}: {refused:?}");
+            }
+            let refused = crate::store::open(&path).err();
+            assert!(refused.is_some_and(|refused| refused.to_string().contains("journal export")), "{made}");
+        }
     }
 
     #[test]

@@ -50,6 +50,11 @@ pub enum StoreError {
     NoText { table: &'static str, row: i64, column: &'static str },
     #[error("`{table}` has two rows for `{name}`")]
     Twice { table: &'static str, name: String },
+    #[error(
+        "it is a store of journals: print the journal of one session with `gatelog journal export`, and name the file that \
+         holds it"
+    )]
+    Journals,
     #[error("{0}")]
     Recording(#[from] RecordingError),
 }
@@ -112,6 +117,9 @@ impl Entry {
 pub fn open(path: &Path) -> Result<Database, StoreError> {
     let copy = copy::of(path)?;
     let connection = query::open(&copy.path())?;
+    if journals::is_marked(&connection)? {
+        return Err(StoreError::Journals);
+    }
     let tables = query::tables(&connection)?;
     copy.hide();
     let version = version(&connection, &tables)?;

@@ -23,11 +23,22 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
         | OpenFlags::SQLITE_OPEN_PRIVATE_CACHE
         | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let connection = Connection::open_with_flags(path, flags)?;
+    distrust(&connection)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    // With the only lock there needs no memory to be shared beside the copy.
+    connection.pragma_update(None, "locking_mode", "exclusive")?;
+    connection.pragma_update(None, "temp_store", "memory")?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// Lets nothing be run that the schema of a database holds but triggers.
+pub(crate) fn distrust(connection: &Connection) -> Result<(), rusqlite::Error> {
     let settings = [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
-        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
         (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
         (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
@@ -38,12 +49,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     connection.set_limit(Limit::SQLITE_LIMIT_WORKER_THREADS, 0)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, WIDEST)?;
-    // With the only lock there needs no memory to be shared beside the copy.
-    connection.pragma_update(None, "locking_mode", "exclusive")?;
-    connection.pragma_update(None, "temp_store", "memory")?;
-    connection.pragma_update(None, "cell_size_check", true)?;
-    connection.pragma_update(None, "query_only", true)?;
-    Ok(connection)
+    Ok(())
 }
 
 /// The tables of the database. What a program computes is not asked for its columns, since that would run the program.

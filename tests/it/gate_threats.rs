@@ -128,6 +128,87 @@ Unauthorized(i) :- Actions(i, $CallTool(tool, _)), ToolOutcome(_, _, tool, _, st
     }
 }
 
+/// The attempt: check a call before its event is there, again and again, and once more when it is.
+#[test]
+fn a_call_that_no_event_holds_is_let_run_once() {
+    for (ending, anew) in [
+        (None, false),
+        (Some(RETURNED), false),
+        (Some(Ending::Failed), false),
+        (Some(Ending::Pending), false),
+        (Some(Ending::NotRun), true),
+    ] {
+        for appended in [false, true] {
+            let hand = Hand::new(ALL);
+            hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+            let first = hand.check("c", "pay", r#"{"x":1}"#);
+            assert!(first.may_run);
+            let again = hand.check("c", "pay", r#"{"x":2}"#);
+            assert!(!again.may_run && why(&again).contains("allowed before"), "{}", why(&again));
+            // It is about that call and no other.
+            assert!(hand.check("d", "pay", "{}").may_run && hand.check("c", "look", "{}").may_run);
+            if appended {
+                hand.calls("c", "pay", r#"{"x":1}"#);
+                assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run);
+            }
+            if let Some(ending) = ending.clone() {
+                hand.finish(&first, ending, None).unwrap();
+            }
+            assert_eq!(hand.check("c", "pay", r#"{"x":1}"#).may_run, anew, "{ending:?} {appended}");
+            if !appended {
+                hand.calls("c", "pay", r#"{"x":1}"#);
+            }
+            assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run, "{ending:?} {appended}");
+            // Whoever reads the journal knows it too.
+            let gate = crate::gated::gate(&hand.policy, hand.store.clone());
+            let hand =
+                Hand { session: hand.runtime.block_on(async { gate.session(key("s")) }), gate, ..hand };
+            assert!(!hand.check("c", "pay", r#"{"x":1}"#).may_run, "{ending:?} {appended}");
+            same(&hand);
+        }
+    }
+}
+
+/// What was let run counts as running under the record of its event as well.
+#[test]
+fn an_event_that_comes_after_its_call_was_let_run_finds_it_running() {
+    let hand = Hand::new(
+        r#"
+IsAuthorized(i) :- Actions(i, _).
+// @id: runs
+Unauthorized(i) :- Actions(i, $CallTool("pay", _)), ProposedCall(r, "c", _, _), ToolOutcome(r, "c", _, _, "running").
+"#,
+    );
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    let first = hand.check("c", "f", "{}");
+    hand.calls("c", "f", "{}");
+    assert_eq!(rules(&hand.check("p", "pay", "{}")), ["runs"]);
+    hand.finish(&first, Ending::NotRun, None).unwrap();
+    assert!(hand.check("p", "pay", "{}").may_run);
+    same(&hand);
+}
+
+/// Calls without ids are told apart by their arguments alone: one after another may run, and two at once may not.
+#[test]
+fn calls_without_ids_run_one_after_another() {
+    let hand = Hand::new(ALL);
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    for _ in 0..3 {
+        let checked = hand.check("", "f", "{}");
+        assert!(checked.may_run);
+        assert!(!hand.check("", "f", "{}").may_run);
+        hand.finish(&checked, RETURNED, None).unwrap();
+    }
+    // Their events are those calls, and each is taken for one of them.
+    for (id, may_run) in [("e1", false), ("e2", false), ("e3", false), ("e4", true)] {
+        hand.append(id, "bot", r#"{"functionCall":{"name":"f","args":{}}}"#).unwrap();
+        assert_eq!(hand.check("", "f", "{}").may_run, may_run, "{id}");
+        hand.append(&format!("a{id}"), "bot", r#"{"functionResponse":{"name":"f","response":{"r":1}}}"#)
+            .unwrap();
+    }
+    same(&hand);
+}
+
 #[test]
 fn a_call_that_is_not_to_be_told_from_another_depends_on_something_unknown() {
     let hand = Hand::new(SENSITIVE);
@@ -219,6 +300,63 @@ fn a_value_of_state_is_no_cleaner_than_its_writer() {
     // A refused call reads and writes nothing that counts.
     let forged = hand.state("0-00", "k", "1");
     assert!(hand.runtime.block_on(hand.session.write(forged)).is_err());
+    same(&hand);
+}
+
+/// The attempt: get an allow, and read then what would have denied the call.
+#[test]
+fn a_read_is_judged_by_the_session_that_it_would_leave() {
+    let state = || Resource::State { key: "secret".to_owned(), value: Some("\"top\"".to_owned()) };
+    let file = || Resource::Artifact { name: "f".to_owned(), version: 1 };
+    for (rule, resource) in [
+        (r#"StateRead(_, _, "secret", _)"#, state()),
+        (r#"Current(r), StateRead(r, _, "secret", _)"#, state()),
+        (r#"ActionRecord(i, r), StateRead(r, _, _, v), contains("top", v)"#, state()),
+        (r#"Seen("secret")"#, state()),
+        (r#"Current(r), SentMessage(r, m), contains("top", m.contents)"#, state()),
+        ("UnattributedInput(_)", state()),
+        (r#"ArtifactRead(_, "f", 1)"#, file()),
+        ("UnattributedInput(_)", file()),
+    ] {
+        let hand = Hand::new(&format!(
+            r#"
+.decl Seen(key: symbol)
+Seen(key) :- StateRead(_, _, key, _).
+IsAuthorized(i) :- Actions(i, _).
+// @id: read
+Unauthorized(i) :- Actions(i, $CallTool("send", _)), {rule}.
+"#
+        ));
+        hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+        hand.append(
+            "e",
+            "bot",
+            r#"{"functionCall":{"id":"c","name":"send","args":{}}},{"functionCall":{"id":"d","name":"send","args":{}}}"#,
+        )
+        .unwrap();
+        let first = hand.check("c", "send", "{}");
+        assert!(first.may_run, "{rule}");
+        let access = |resource: Resource| Access { ticket: first.ticket.clone(), resource, refused: false };
+        let refused = hand.runtime.block_on(hand.session.read(access(resource))).unwrap_err().to_string();
+        assert!(refused.contains("into deny") && !refused.contains("top"), "{rule}: {refused}");
+        assert!(refused.contains("`secret`") || refused.contains("`f`"), "{rule}: {refused}");
+        // It was not read, so nobody is denied for it, and what is harmless may be read.
+        let second = hand.check("d", "send", "{}");
+        assert!(second.may_run, "{rule}: {}", why(&second));
+        same(&hand);
+        assert_eq!(hand.runtime.block_on(hand.session.history()).unwrap().0, 2);
+    }
+}
+
+/// The attempt: read by a call whose reads cannot be told of.
+#[test]
+fn a_call_that_no_event_holds_reads_nothing() {
+    let hand = Hand::new(ALL);
+    hand.append("u", "user", r#"{"text":"go"}"#).unwrap();
+    let unseen = hand.check("c", "f", "{}");
+    assert!(unseen.may_run);
+    let refused = hand.runtime.block_on(hand.session.read(hand.state(&unseen.ticket, "k", "1")));
+    assert!(refused.unwrap_err().to_string().contains("append the event"));
     same(&hand);
 }
 
@@ -493,4 +631,34 @@ fn an_explanation_is_that_of_the_exported_journal() {
     assert!(matches!(unknown, Err(GateError::Session(_))), "{unknown:?}");
     let arguments = ["explain", "--policy", "p.dl", "--session", "s.jsonl", "--check", "0-00"];
     assert_eq!(gatelog(folder.path(), &arguments, None).code, Some(2));
+}
+
+/// The attempt: send an event that no deadline is long enough for, again and again.
+#[test]
+fn an_event_that_is_too_long_for_the_deadline_is_refused_as_that() {
+    let hand = Hand::new(ALL);
+    let deadline = std::time::Duration::from_secs(10);
+    let gate = crate::gated::building(&hand.policy, hand.store.clone()).deadline(deadline).build().unwrap();
+    let session = hand.runtime.block_on(async { gate.session(key("long")) });
+    let event = |bytes: usize| {
+        format!(r#"{{"id":"e","author":"user","content":{{"parts":[{{"text":"{}"}}]}}}}"#, "x".repeat(bytes))
+    };
+    for _ in 0..3 {
+        let refused = hand.runtime.block_on(session.append(&event(82 << 20))).unwrap_err().to_string();
+        assert!(refused.contains("within 10000 ms: leave out inline data"), "{refused}");
+    }
+    hand.runtime.block_on(session.append(&event(1000))).unwrap();
+    assert_eq!(hand.runtime.block_on(session.history()).unwrap().0, 1);
+}
+
+#[test]
+fn a_confirmation_that_answers_nothing_is_told_why() {
+    let hand = Hand::new(SENSITIVE);
+    hand.calls("c", "f", "{}");
+    hand.calls("d", "g", r#"{"amount":11}"#);
+    let (allowed, asked) = (hand.check("c", "f", "{}"), hand.check("d", "g", r#"{"amount":11}"#));
+    let said = |checked| hand.confirm(checked, true, Some("ann")).map_err(|error| error.to_string());
+    assert!(said(&allowed).unwrap_err().contains("asked nobody, its verdict is allow"));
+    said(&asked).unwrap();
+    assert!(said(&asked).unwrap_err().contains("has answered"));
 }

@@ -51,9 +51,13 @@ impl Hook {
     }
 
     pub(crate) fn check(&mut self, id: &str, args: &Value) -> Value {
+        self.check_tool(id, "pay", args)
+    }
+
+    fn check_tool(&mut self, id: &str, tool: &str, args: &Value) -> Value {
         let history = self.ask("history", &json!({}));
         let (events, digest) = (&history["events"], &history["digest"]);
-        let question = json!({"call_id": id, "tool": "pay", "args": args, "agent": "bot", "events": events, "digest": digest});
+        let question = json!({"call_id": id, "tool": tool, "args": args, "agent": "bot", "events": events, "digest": digest});
         self.ask("check", &question)["check"].clone()
     }
 
@@ -157,6 +161,12 @@ fn nothing_that_was_acknowledged_is_lost_when_the_hook_is_killed() {
     }
     let verified = gatelog(folder.path(), &["journal", "verify", "gate.db"], None);
     assert_eq!(verified.code, Some(0), "{}", verified.stderr);
+    let edited = gatelog(folder.path(), &["journal", "export", "gate.db"], None).stdout;
+    let at = edited.rfind("functionCall").unwrap();
+    let edited = edited[..at].to_owned() + "functionCalm" + edited[at + 12..].trim_end();
+    std::fs::write(folder.path().join("edited.jsonl"), edited).unwrap();
+    let edited = gatelog(folder.path(), &["journal", "verify", "edited.jsonl"], None);
+    assert_eq!((edited.code, edited.stderr.contains("was changed")), (Some(2), true), "{}", edited.stderr);
     let exported = gatelog(folder.path(), &["journal", "export", "gate.db"], None);
     std::fs::write(folder.path().join("s.jsonl"), &exported.stdout).unwrap();
     let head = verified.stdout.trim().rsplit(' ').next().unwrap();
@@ -279,6 +289,128 @@ fn no_kill_loses_what_was_acknowledged_or_lets_a_call_run_twice() {
     }
 }
 
+/// The attempt: write lists of values where an object names its keys. What cannot be read is answered under its `id`.
+#[test]
+fn broken_messages_are_refused_by_name_and_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hook = Hook::start(folder.path(), POLICY);
+    let session = r#""session":{"session":"s"}"#;
+    for (message, id, word) in [
+        (
+            r#"[7,["a","u","s"],null,null,null,null,null,null,null,null,{}]"#.to_owned(),
+            Value::Null,
+            "no object",
+        ),
+        (r#"{"id":7,"session":["a","u","s"],"history":{}}"#.to_owned(), json!(7), "`session` is no object"),
+        (
+            format!(r#"{{"id":"x",{session},"finish":["0-00","returned",1,{{}}]}}"#),
+            json!("x"),
+            "`finish` is no",
+        ),
+        (format!(r#"{{"id":[1],{session},"confirm":["0-00",true]}}"#), json!([1]), "`confirm` is no"),
+        (
+            format!(r#"{{"id":1,{session},"check":{{"tool":"f","events":"1"}}}}"#),
+            json!(1),
+            "the number `events`",
+        ),
+        (format!(r#"{{"id":1,{session},"history":[]}}"#), json!(1), "without a key"),
+        (format!(r#"{{"id":1,{session},"principal":"root","history":{{}}}}"#), json!(1), "`principal`"),
+        (format!(r#"{{"id":1,{session},"history":{{}},"history":{{}}}}"#), json!(1), "twice"),
+        (r#"{"id":1,"history":{}}"#.to_owned(), json!(1), "no `session`"),
+    ] {
+        writeln!(hook.input, "{message}").unwrap();
+        let mut line = String::new();
+        hook.output.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        let error = answer["error"].as_str().unwrap();
+        assert!(error.contains(word) && answer["id"] == id, "{message}: {line}");
+        for term in ["struct", "sequence", "u64", "enum", "map", "column"] {
+            assert!(!error.contains(term), "{error}");
+        }
+    }
+    assert_eq!(hook.ask("history", &json!({}))["events"], 0);
+}
+
+/// What a session knows is there after any number of others.
+#[test]
+fn many_sessions_take_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hook = Hook::start(folder.path(), POLICY);
+    for round in 0..2 {
+        for number in 0..300 {
+            hook.session = format!("s{number}");
+            let id = format!("c{round}");
+            assert_eq!(hook.ask("append", &call(&id, 1))["appended"], "new");
+            assert_eq!(hook.ask("history", &json!({}))["events"], round + 1);
+        }
+    }
+}
+
+/// The attempt: say that a tool returned nothing, or ran without arguments, and have it count as nothing said.
+#[test]
+fn null_is_a_value_and_no_silence() {
+    let policy = r#"
+IsAuthorized(i) :- Actions(i, $CallTool("approve", _)).
+IsAuthorized(i) :- Actions(i, $CallTool("pay", _)), CurrentDepends(r), ToolResult(r, "approve", _).
+"#;
+    let event = |id: &str, part: Value| json!({"id": id, "author": "bot", "content": {"parts": [part]}});
+    for (value, args, pays) in [
+        (None, None, true),
+        (Some(json!("yes")), Some(json!({"a": 1})), true),
+        (Some(Value::Null), None, false),
+        (Some(json!(false)), None, false),
+        (None, Some(Value::Null), false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hook = Hook::start(folder.path(), policy);
+        let call = |id: &str, tool: &str, args: Value| json!({"functionCall": {"id": id, "name": tool, "args": args}});
+        hook.ask("append", &event("e1", call("c1", "approve", json!({"a": 1}))));
+        let approved = hook.check_tool("c1", "approve", &json!({"a": 1}));
+        assert_eq!(approved["may_run"], true);
+        let mut finish = json!({"ticket": approved["ticket"], "ending": "returned"});
+        finish.as_object_mut().unwrap().extend(value.clone().map(|value| ("value".to_owned(), value)));
+        finish.as_object_mut().unwrap().extend(args.clone().map(|args| ("args".to_owned(), args)));
+        assert_eq!(hook.ask("finish", &finish).get("error"), None);
+        let answer =
+            json!({"functionResponse": {"id": "c1", "name": "approve", "response": {"result": "yes"}}});
+        hook.ask("append", &event("e2", answer));
+        hook.ask("append", &event("e3", call("c2", "pay", json!({}))));
+        assert_eq!(hook.check_tool("c2", "pay", &json!({}))["may_run"], pays, "{value:?} {args:?}");
+        // The journal tells the one from the other too.
+        hook.kill();
+        let mut again = Hook::start(folder.path(), policy);
+        assert_eq!(again.check_tool("c2", "pay", &json!({}))["may_run"], false);
+        again.ask("append", &event("e4", call("c3", "pay", json!({}))));
+        assert_eq!(again.check_tool("c3", "pay", &json!({}))["may_run"], pays, "{value:?} {args:?}");
+    }
+}
+
+/// The attempt: read a value of null, and have it count as one that is not there.
+#[test]
+fn a_state_of_null_is_there() {
+    let policy = r#"
+IsAuthorized(i) :- Actions(i, _).
+Unauthorized(i) :- Actions(i, _), StateRead(_, _, "k", "null").
+"#;
+    for (resource, error) in [
+        (json!({"state": "k"}), None),
+        (json!({"state": "k", "value": null}), Some("into deny")),
+        (json!({"artifact": "f", "version": 1, "value": null}), Some("`artifact` with")),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hook = Hook::start(folder.path(), policy);
+        hook.ask("append", &call("c1", 1));
+        let mut read = resource.clone();
+        read["ticket"] = hook.check("c1", &json!({"amount": 1}))["ticket"].clone();
+        let answer = hook.ask("read", &read);
+        let said = answer.get("error").and_then(Value::as_str);
+        assert!(
+            said.is_some() == error.is_some() && said.unwrap_or("").contains(error.unwrap_or("")),
+            "{answer}"
+        );
+    }
+}
+
 #[test]
 fn a_store_that_is_none_and_sessions_that_are_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -292,6 +424,12 @@ fn a_store_that_is_none_and_sessions_that_are_not_there_are_refused() {
     let empty =
         gatelog(folder.path(), &["hook", "--stdio", "--policy", &policy, "--store", "y.db"], Some(""));
     assert_eq!(empty.code, Some(0), "{}", empty.stderr);
+    let replayed = gatelog(folder.path(), &["replay", "--policy", &policy, "y.db"], None);
+    assert!(
+        replayed.code == Some(2) && replayed.stderr.contains("`gatelog journal export`"),
+        "{}",
+        replayed.stderr
+    );
     let none = gatelog(folder.path(), &["journal", "verify", "y.db"], None);
     assert_eq!(none.code, Some(3), "{}", none.stderr);
     let export = gatelog(folder.path(), &["journal", "export", "y.db", "--session-id", "s"], None);

@@ -158,13 +158,20 @@ pub fn read(bytes: &[u8]) -> Result<Journal, JournalFault> {
         match entry(&mut head, line) {
             Ok(entry) => entries.push(entry),
             Err(found) => {
-                torn = !line.ends_with(b"\n");
+                torn = is_cut_off(line);
                 fault = (!torn).then_some(found);
                 break;
             }
         }
     }
     Ok(Journal { opening, entries, head, fault, torn })
+}
+
+/// Whether the text is the beginning of a line and no more. One that is whole was written to its end, whatever is wrong with
+/// it.
+fn is_cut_off(line: &[u8]) -> bool {
+    let read = serde_json::from_slice::<serde::de::IgnoredAny>(line);
+    !line.ends_with(b"\n") && read.is_err_and(|error| error.is_eof())
 }
 
 fn entry(head: &mut Head, line: &[u8]) -> Result<Entry, JournalFault> {
@@ -260,6 +267,24 @@ mod tests {
         assert_eq!(fault(&changed), Some(JournalFault::Changed { line: 3 }));
         let cut = read(text.trim_end().strip_suffix("\"}").unwrap().as_bytes()).unwrap();
         assert_eq!((cut.torn, cut.fault, cut.entries.len()), (true, None, 2));
+        // A last line that is whole was kept, and is not left out for what was done to it.
+        let last = text.trim_end();
+        for (edited, whole) in [
+            (last.to_owned(), true),
+            (last.replacen("\"event\":\"c\"", "\"event\":\"d\"", 1), false),
+            (last.strip_suffix("\"}").unwrap().to_owned() + "0\"}", false),
+            (last.strip_suffix('}').unwrap().to_owned() + ",\"more\":1}", false),
+            (last.replacen("\"event\":\"c\"", "\"event\"c\"", 1), false),
+            (last.to_owned() + " }", false),
+        ] {
+            let journal = read(edited.as_bytes()).unwrap();
+            assert_eq!((journal.torn, journal.fault.is_none()), (false, whole), "{edited}");
+            assert_eq!(journal.entries.len(), 2 + usize::from(whole));
+        }
+        for cut in 1..lines[3].len() {
+            let journal = read((join(&[0, 1, 2]) + &lines[3][..cut]).as_bytes()).unwrap();
+            assert!(journal.torn && journal.fault.is_none(), "{cut}");
+        }
         assert_eq!(read(join(&[1, 2]).as_bytes()), Err(JournalFault::NotOpened));
         assert_eq!(read(b""), Err(JournalFault::NotOpened));
     }
