@@ -396,7 +396,7 @@ fn reloaded(at: &Path, watch: &[&str]) {
     let mut line = String::new();
     hook.output.read_line(&mut line).unwrap();
     let refused: Value = serde_json::from_str(&line).unwrap();
-    assert!(refused["error"].as_str().unwrap().contains("unknown field `reload`"));
+    assert!(refused["error"].as_str().unwrap().contains("`reload`"));
     put(at, &POLICY.replace("> 10.0", "> 3.0"));
     manifest(at, &[]);
     reload(&hook);
