@@ -343,8 +343,11 @@ async fn answer(gate: &Gate, tenant: &str, line: &[u8], held: &mut Held) -> Stri
     }
 }
 
+/// A key, whether a value is of its form, and the form in words.
+type FormRow = (&'static str, fn(&str) -> bool, &'static str);
+
 /// What may stand in a message beside `id` and `append`: whether a value is of its form, and the form in words.
-const FORMS: [(&str, fn(&str) -> bool, &str); 10] = [
+const FORMS: [FormRow; 10] = [
     ("session", is::<Named>, "an object with `session`, and `app` and `user`, all texts"),
     ("unsent", is::<Unsent>, "an object that may have `ids`, a list of texts, and `why`, a text"),
     ("model_request", is::<Request>, "an object with `agent`, `request`, and maybe `invocation`"),
