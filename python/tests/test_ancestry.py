@@ -13,10 +13,31 @@ import gatelog
 
 
 def told(stage: Guarded) -> list[dict]:
-    """The requests in the journal, in order."""
+    """The requests in the journal, in order. It holds each text of theirs once, and names it by number from then on."""
     lines = stage.gated().journal().rstrip("\n").split("\n")
     entries = [json.loads(line)["entry"] for line in lines]
-    return [json.loads(entry["model_request"]["request"]) for entry in entries if "model_request" in entry]
+    texts: list[str] = []
+    last: dict[str, list[int]] = {}
+
+    def held(piece: str | list[int]) -> range:
+        if isinstance(piece, str):
+            texts.append(piece)
+            return range(len(texts) - 1, len(texts))
+        first, count = piece
+        return range(first, first + count)
+
+    requests = []
+    for entry in entries:
+        if "shown" not in entry:
+            continue
+        shown = entry["shown"]
+        numbers = last.get(shown["agent"], [])[: shown["same"]]
+        for piece in shown["contents"]:
+            numbers.extend(held(piece))
+        last[shown["agent"]] = numbers
+        others = {key: json.loads(texts[held(piece)[0]]) for key, piece in shown["others"]}
+        requests.append({"contents": [json.loads(texts[number]) for number in numbers], **others})
+    return requests
 
 
 async def played(scene: str) -> Guarded:

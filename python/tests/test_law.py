@@ -34,6 +34,9 @@ OTHERWISE = {
     ("expert-that-pays", "taint"): {("look", "allow", None), ("pay", "deny", None), ("pay", "deny", "allow")},
     # That a tool failed is not in the session where another plugin answers for it.
     ("handled-failure", "taint"): {("pay", "deny", "allow")},
+    # A model that gives an id again: the gate lets a call of that agent, id and tool run once, a session cannot tell.
+    ("reused-ids", "all"): {("look", "deny", "allow")},
+    ("reused-ids", "taint"): {("look", "deny", "allow")},
     # What delegates to a task agent passes no callback of tools.
     ("task-agents", "all"): {("worker", None, "allow")},
     ("task-agents", "taint"): {("worker", None, "allow")},
